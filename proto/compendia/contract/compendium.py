@@ -176,7 +176,7 @@ class Precaution(Record):
 
 
 class CallTemplate(Record):
-    """T: an argument skeleton that worked; values are typed placeholders such as `<NUMBER>`, or enum words."""
+    """T: an argument skeleton that worked; values are placeholders such as `<NUMBER>`, or enum words."""
 
     tool: Annotated[ToolName, _TOOL_KEY]
     endpoint: Annotated[str, Signature(Role.IDENTITY, Law.KEY, refers_to="endpoint")]

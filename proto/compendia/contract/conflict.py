@@ -42,8 +42,9 @@ class StanceConflict(_Conflict):
         if not against:
             return ""
         count = len(against[0].supporters)
+        who = f"{count} organization{'s' if count != 1 else ''}"
         because = f" ({'; '.join(self.reasons)})" if self.reasons else ""
-        return f"Disputed: {count} organization{'s' if count != 1 else ''} say do not use for: {self.text}{because}"
+        return f"Disputed: {who} said not to use it for: {self.text}{because}"
 
 
 class DefinitionConflict(_Conflict):

@@ -1,0 +1,1 @@
+"""What more than one program does to text: mask, tokenize, encode, show."""
