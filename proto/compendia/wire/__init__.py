@@ -1,0 +1,1 @@
+"""What travels between the programs: messages, framing, errors, server and channel set-up."""
