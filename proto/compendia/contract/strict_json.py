@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from .errors import ErrorCode, error
 
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SUSPECT = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)|[\ud800-\udfff]")
+"""What a lone surrogate or a NUL looks like in the text; only then are the parsed strings walked."""
 
 
 class _Refused:
@@ -81,7 +82,7 @@ def loads(data: bytes | str) -> Any:
         raise error(ErrorCode.INVALID_JSON, "nested too deeply", fix="flatten the document") from None
     if refused:
         _raise_first(tree, refused[0])
-    if _SURROGATE_ESCAPE.search(text) or isinstance(data, str):
+    if _SUSPECT.search(text):
         for path, value in _strings(tree, ""):
             check_text(value, path)
     return tree
