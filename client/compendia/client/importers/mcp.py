@@ -57,7 +57,7 @@ def read(source: Source) -> Harvest:
 
 def _read_server(prefix: str, entries: list[tuple[Server, Any]], source: Source, harvest: Harvest) -> None:
     named: list[tuple[str, Any]] = []
-    origins: list[tuple[Any, Server]] = []
+    origins: dict[int, Server] = {}
     for index, (server, tool) in enumerate(entries):
         place = f"{server.name} tools[{index}]"
         name = clean_name(tool.get("name"), source.notices, place) if isinstance(tool, dict) else ""
@@ -65,22 +65,21 @@ def _read_server(prefix: str, entries: list[tuple[Server, Any]], source: Source,
             source.notices.add("a tool without a usable name was left out", place)
             continue
         named.append((name, tool))
-        origins.append((tool, server))
+        origins[id(tool)] = server
     for part, name, tool in distinct_definitions(named, source.notices, "a tool"):
-        server = next(server for definition, server in origins if definition is tool)
-        _read_tool(f"{prefix}/{part}", name, tool, server, source, harvest)
+        _read_tool(f"{prefix}/{part}", name, tool, origins[id(tool)], source, harvest)
 
 
 def _read_tool(
     tool_id: str, name: str, tool: dict[str, Any], server: Server, source: Source, harvest: Harvest
 ) -> None:
-    notices, prefix = source.notices, tool_id.rsplit("/", 1)[0]
+    notices, (prefix, part) = source.notices, tool_id.rsplit("/", 1)
     title = _object(tool.get("annotations")).get("title") or tool.get("title")
-    takes = _space(source, tool.get("inputSchema"), prefix, f"{name}.input")
-    gives = _space(source, tool.get("outputSchema"), prefix, f"{name}.output")
+    takes = _space(source, tool.get("inputSchema"), prefix, f"{part}.input")
+    gives = _space(source, tool.get("outputSchema"), prefix, f"{part}.output")
     inputs = _arguments(tool, source, name)
     endpoint = Endpoint(
-        name=tool_id.rsplit("/", 1)[1],
+        name=part,
         title=name,
         effect=_effect(tool),
         parameters=tuple(

@@ -202,7 +202,7 @@ def _parameter_schema(node: dict[str, Any]) -> dict[str, Any]:
     declared = str(node.get("type") or "")
     words = declared.split("(")[0].strip().lower()
     kind = TYPE_NAMES.get(words, "string" if words in {"time", "binary"} else "")
-    schema = {k: v for k, v in node.items() if k not in {"name", "type", "default"}}
+    schema = {k: v for k, v in node.items() if k in {"description", "enum"} or k.startswith("x-")}
     default = node.get("default")
     if default not in (None, ""):
         value, fits = coerced(default, kind or "any")
