@@ -1,0 +1,131 @@
+"""What a benchmark is: a name, and parts that produce flat figures `{KEY: number}` from a `Session`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from compendia.contract import ErrorCode, error
+from compendia.text.console import say
+
+from .datasets import dataset
+from .records import DecisionLog, sha256_of
+
+T = TypeVar("T")
+Figures = Mapping[str, float]
+REPORT_EVERY_S = 10.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the person asked for. `only` holds figure keys, or patterns of them (`publish_*`)."""
+
+    data: Path | None = None
+    limit: int | None = None
+    only: tuple[str, ...] = ()
+    llm: Literal["none", "local"] = "none"
+    arms: tuple[str, ...] = ()
+    seed: int = 42
+
+
+@dataclass
+class Session:
+    """One run: its options, where its logs go, and what its manifest will say it read and used."""
+
+    options: Options
+    directory: Path
+    inputs: dict[str, str] = field(default_factory=dict)
+    logs: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def dataset(self, name: str) -> Path:
+        """The folder of a dataset. Raises DATA_MISSING."""
+        return dataset(name, self.options.data)
+
+    def record_input(self, name: str, path: Path) -> None:
+        """Note a file that was read, by its SHA-256."""
+        self.inputs[name] = sha256_of(path)
+
+    def log(self, name: str) -> DecisionLog:
+        """A JSONL log of single decisions, `NAME.jsonl`; its digest enters the manifest."""
+        return DecisionLog(self.directory / f"{name}.jsonl", self.logs)
+
+    def track(self, items: Sequence[T], label: str) -> Iterator[T]:
+        """The items, saying on stderr every few seconds how far this is and how much time is left."""
+        started = reported = time.monotonic()
+        for done, item in enumerate(items):
+            now = time.monotonic()
+            if done and now - reported >= REPORT_EVERY_S:
+                left = (now - started) / done * (len(items) - done)
+                say(f"{label}: {done}/{len(items)}, {duration(left)} left")
+                reported = now
+            yield item
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some figures that come from one measurement.
+
+    keys: patterns of the figures it produces. when: whether the options call for it.
+    """
+
+    keys: tuple[str, ...]
+    measure: Callable[[Session], Figures]
+    when: Callable[[Options], bool] = lambda _: True
+
+    def produces(self, key: str) -> bool:
+        """Whether a figure of this key comes from here."""
+        return any(fnmatchcase(key, pattern) for pattern in self.keys)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A named benchmark; `about` is the line that `bench list` shows."""
+
+    name: str
+    about: str
+    parts: tuple[Part, ...]
+
+    def parts_for(self, options: Options) -> tuple[Part, ...]:
+        """The parts to run: those that the options call for and `only` asks for.
+
+        Raises USAGE when `only` names nothing that this benchmark produces.
+        """
+        called = tuple(part for part in self.parts if part.when(options))
+        for wanted in options.only:
+            if not any(asks(part, wanted) for part in called):
+                raise error(
+                    ErrorCode.USAGE,
+                    f"{self.name} has no figure {wanted!r} with these options",
+                    "--only",
+                    "figures are " + ", ".join(key for part in called for key in part.keys),
+                )
+        return tuple(part for part in called if not options.only or any(asks(part, w) for w in options.only))
+
+
+def matches(wanted: str, key: str) -> bool:
+    """Whether `--only WANTED` names the figure: the key, a pattern of it, or its name before the `/`."""
+    return fnmatchcase(key, wanted) or key.split("/")[0] == wanted
+
+
+def asks(part: Part, wanted: str) -> bool:
+    """Whether `--only WANTED` asks for a figure of the part."""
+    return part.produces(wanted) or any(matches(wanted, pattern) for pattern in part.keys)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person reads them.
+
+    >>> duration(5.2), duration(130), duration(7300)
+    ('5 s', '2 min 10 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

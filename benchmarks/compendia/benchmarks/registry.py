@@ -1,0 +1,25 @@
+"""The benchmarks there are. A new one is one line here and one file of published bounds."""
+
+from __future__ import annotations
+
+from compendia.contract import ErrorCode, error
+
+from .benchmark import Benchmark
+from .imports import IMPORTS
+from .speed import SPEED
+from .stb_docs import STB_DOCS
+
+BENCHMARKS = (STB_DOCS, SPEED, IMPORTS)
+
+
+def find(name: str) -> Benchmark:
+    """The benchmark of a name. Raises USAGE naming those there are."""
+    for benchmark in BENCHMARKS:
+        if benchmark.name == name:
+            return benchmark
+    raise error(
+        ErrorCode.USAGE,
+        f"there is no benchmark {name!r}",
+        "NAME",
+        "use one of " + ", ".join(benchmark.name for benchmark in BENCHMARKS),
+    )
