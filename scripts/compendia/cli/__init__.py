@@ -1,0 +1,1 @@
+"""The one `compendia` command, and the demo."""
