@@ -1,0 +1,66 @@
+"""Scores kept on disk, so that a long evaluation can stop and go on, and repeat in seconds."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from .render import Card
+from .rerank import Reranker, Scores
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS scores (
+    reranker TEXT NOT NULL, card TEXT NOT NULL, query TEXT NOT NULL, score REAL NOT NULL,
+    PRIMARY KEY (reranker, card, query)) WITHOUT ROWID"""
+
+
+class CachedReranker:
+    """A reranker that asks `inner` only for what the SQLite file at `path` does not know.
+
+    Keyed by (fingerprint, card, query), so it suits rerankers that score each card by itself, as query
+    likelihood does; not one that picks among cards. `scored` counts the cards that `inner` was asked for.
+    """
+
+    def __init__(self, inner: Reranker, path: Path) -> None:
+        self._inner = inner
+        self._path = path
+        self.scored = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute(_SCHEMA)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the reranker within."""
+        return self._inner.fingerprint
+
+    def score(self, query: str, cards: Sequence[Card]) -> Scores:
+        """One score per card, durable before it is returned. Raises what the reranker within raises."""
+        keys = [(self.fingerprint, digest(card.text), digest(query)) for card in cards]
+        with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
+            known = {key: self._find(database, key) for key in keys}
+            missing = {key: card for key, card in zip(keys, cards, strict=True) if known[key] is None}
+            if missing:
+                found = self._inner.score(query, list(missing.values()))
+                self.scored += len(missing)
+                rows = [(*key, float(score)) for key, score in zip(missing, found, strict=True)]
+                database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?)", rows)
+                known |= {(reranker, card, text): score for reranker, card, text, score in rows}
+        return np.array([known[key] for key in keys], np.float64)
+
+    @staticmethod
+    def _find(database: sqlite3.Connection, key: tuple[str, str, str]) -> float | None:
+        row = database.execute(
+            "SELECT score FROM scores WHERE reranker = ? AND card = ? AND query = ?", key
+        ).fetchone()
+        return None if row is None else float(row[0])
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, 32 hex digits; lone surrogates have one too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
