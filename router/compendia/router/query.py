@@ -1,0 +1,54 @@
+"""A query on its way through the router: checked, cut to what is read, masked, encoded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compendia.contract import ErrorCode, error
+from compendia.contract.strict_json import check_text
+from compendia.text.encode import Encoder
+from compendia.text.mask import mask
+from compendia.text.tokenize import tokenize
+
+from .vectors import Vectors
+
+READ_CHARACTERS = 4_000
+"""How much of a query is read. Encoders see a few hundred words at most; the rest costs time."""
+
+
+@dataclass(frozen=True)
+class EncodedQuery:
+    """`vector` (d,) of the text as asked is compared with documentation, `masked_vector` (d,) with what
+    organizations sent, for that is masked too. `tokens` are the distinct words."""
+
+    text: str
+    masked: str
+    vector: Vectors
+    masked_vector: Vectors
+    tokens: tuple[str, ...]
+
+
+def read_query(text: str) -> str:
+    """The part of a query that is read. Raises EMPTY_QUERY for nothing but blanks, BAD_TEXT for text that is
+    not Unicode."""
+    check_text(text, "query")
+    read = text.strip()[:READ_CHARACTERS].rstrip()
+    if not read:
+        raise error(ErrorCode.EMPTY_QUERY, "the query is empty", "query")
+    return read
+
+
+def encode_query(text: str, encoder: Encoder) -> EncodedQuery:
+    """Mask and encode a query that `read_query` returned."""
+    return encode_all([text], encoder)[0]
+
+
+def encode_all(texts: list[str], encoder: Encoder) -> list[EncodedQuery]:
+    """Encode many queries in one batch; those that masking leaves alone are encoded once."""
+    masked = [mask(text) for text in texts]
+    distinct = list(dict.fromkeys([*texts, *masked]))
+    vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
+    return [
+        EncodedQuery(text, hidden, vectors[text], vectors[hidden], tuple(sorted(set(tokenize(text)))))
+        for text, hidden in zip(texts, masked, strict=True)
+    ]

@@ -1,0 +1,93 @@
+"""Ranking: experience adds evidence and never lends its absence.
+
+score = sum of weight x feature. Documentation speaks through two standardized similarities, which every
+tool has. A scenario near the query can only add; a precaution or dispute near it only takes away, from its
+own tool, and never vetoes. So what is known about other tools cannot lower the score of a tool that nobody
+has used yet.
+
+The features are plain numbers by name and the weights a table over the same names, so that fitted weights
+can take the place of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compendia.contract import Candidate, Usage
+
+from .calibrate import Background
+from .index import Matches, Nearness
+
+NEAR = 0.58
+"""From which relative similarity on a request counts as near (cosine 0.6 under MiniLM)."""
+
+WEIGHTS: Mapping[str, float] = {
+    "description_meaning": 1.0,
+    "description_words": 1.0,
+    "scenario": 12.0,
+    "precaution": -12.0,
+    "dispute": -6.0,
+    "reliability": 0.2,
+}
+"""Chosen on ToolBench G3 training queries with the experience of 40 % of the tools hidden. In order: two
+similarities to the documentation, in standard deviations over the catalog; how far the nearest scenario,
+precaution (times severity) and dispute (times the share against) lie above NEAR; success rate minus 1/2."""
+
+
+def reliability(usage: Usage | None) -> float:
+    """Success rate of a tool minus one half, shrunk towards 0 by four imagined calls; 0 for no calls.
+
+    Noised counts may be negative and count as 0.
+
+    >>> reliability(None), round(reliability(Usage(tool="a/b/c", successes=96, failures=0)), 2)
+    (0.0, 0.48)
+    """
+    if usage is None:
+        return 0.0
+    successes, failures = max(0, usage.successes), max(0, usage.failures)
+    return (successes + 2) / (successes + failures + 4) - 0.5
+
+
+def features(
+    matches: Matches, background: Background, reliabilities: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """One column (m,) per name of WEIGHTS for the tools found; `reliabilities` (n,) is per tool row."""
+    return {
+        "description_meaning": matches.dense.astype(np.float64),
+        "description_words": matches.lexical.astype(np.float64),
+        "scenario": _above(matches.scenario, background),
+        "precaution": _above(matches.precaution, background),
+        "dispute": _above(matches.dispute, background),
+        "reliability": reliabilities[matches.tools],
+    }
+
+
+def candidates(
+    tools: list[str],
+    columns: Mapping[str, NDArray[np.float64]],
+    k: int,
+    weights: Mapping[str, float] = WEIGHTS,
+) -> tuple[Candidate, ...]:
+    """The k best tools, best first; equal scores in the order of their ids.
+
+    Scores are rounded, for the last bits of an inner product depend on where its row stands.
+    """
+    if not tools:
+        return ()
+    total = np.round(sum(weights[name] * column for name, column in columns.items()), 5)
+    order = sorted(range(len(tools)), key=lambda at: (-total[at], tools[at]))[:k]
+    return tuple(
+        Candidate(
+            tool=tools[at],
+            score=float(total[at]),
+            features={name: round(float(column[at]), 5) for name, column in columns.items()},
+        )
+        for at in order
+    )
+
+
+def _above(near: Nearness, background: Background) -> NDArray[np.float64]:
+    return np.maximum(0.0, background.relative(near.cosine) - NEAR) * near.weight
