@@ -127,13 +127,17 @@ class Receiver:
         self._hash.update(chunk)
         self._sink.write(chunk)
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over what arrived so far."""
+        return self._hash.hexdigest()
+
     def finish(self, digest: str) -> IO[bytes]:
         """The sink, rewound. Raises DIGEST_MISMATCH when the bytes are not those announced."""
-        if self._hash.hexdigest() != digest:
+        if self.digest != digest:
             raise error(
                 ErrorCode.DIGEST_MISMATCH,
-                f"{self.compressed_bytes} bytes arrived with digest {self._hash.hexdigest()},"
-                f" announced was {digest!r}",
+                f"{self.compressed_bytes} bytes arrived with digest {self.digest}, announced was {digest!r}",
                 "digest",
             )
         self._sink.seek(0)

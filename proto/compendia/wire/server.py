@@ -128,9 +128,9 @@ def serve(
 def _register(servicer: Servicer, server: grpc.Server) -> str:
     services = compendia_pb2.DESCRIPTOR.services_by_name
     if isinstance(servicer, compendia_pb2_grpc.AggregatorServicer):
-        compendia_pb2_grpc.add_AggregatorServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+        compendia_pb2_grpc.add_AggregatorServicer_to_server(servicer, server)
         return str(services["Aggregator"].full_name)
-    compendia_pb2_grpc.add_RouterServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
+    compendia_pb2_grpc.add_RouterServicer_to_server(servicer, server)
     return str(services["Router"].full_name)
 
 
