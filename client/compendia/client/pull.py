@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from compendia.contract import ErrorCode, Snapshot, error
+from compendia.contract import Snapshot
 from compendia.contract.document import snapshot_dumps
 from compendia.wire.channel import DEFAULT_PATIENCE, Patience
 from compendia.wire.fetch import fetch_snapshot
+
+from .files import write_whole
 
 
 def pull(address: str, revision: str = "", patience: Patience = DEFAULT_PATIENCE) -> Snapshot:
@@ -21,15 +22,3 @@ def pull_to(path: Path, address: str, revision: str = "", patience: Patience = D
     snapshot = pull(address, revision, patience)
     write_whole(path, snapshot_dumps(snapshot))
     return snapshot
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text so that a reader never sees a part of it. Raises USAGE when it cannot be written."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as fault:
-        raise error(
-            ErrorCode.USAGE, f"cannot write {path}: {fault.strerror}", "--out", "choose another place"
-        ) from None
