@@ -107,6 +107,8 @@ def _operations(document: dict[str, Any], space: SchemaSpace) -> Iterator[Operat
         if path.startswith("x-"):
             continue
         item = space.follow(node, path)
+        if set(_object(node)) == {"$ref"} and not item:
+            space.notices.add("the operations of this path are not in the document and were left out", path)
         for method in METHODS:
             if isinstance(operation := item.get(method), dict):
                 yield Operation(path, method, operation, item)

@@ -100,7 +100,7 @@ def _simple(
         schema = _media(entry.get("content"))[1]
     if not isinstance(schema, dict):  # Swagger 2.0 writes the keywords into the parameter itself
         schema = {key: entry[key] for key in _ITEM_KEYWORDS if key in entry}
-    described = {k: v for k, v in entry.items() if k == "description" or k.startswith("x-")}
+    described = {k: v for k, v in entry.items() if k in {"description", "unit"} or k.startswith("x-")}
     required = entry.get("required") is True or location == "path"
     return parameter(
         space, name, schema, location=location, required=required, place=place, described_by=described

@@ -81,13 +81,21 @@ def import_report(data_dir: Path, *, clock: Callable[[], float]) -> ImportReport
 
     Raises DATA_MISSING if there is none at all; files that do not import are rows with a `failure`.
     """
+    return ImportReport(
+        tuple(import_row(kind, path, data_dir, clock=clock) for kind, path in find_sources(data_dir))
+    )
+
+
+def find_sources(data_dir: Path) -> list[tuple[SourceKind, Path]]:
+    """Every file that an importer reads, with its kind. Raises DATA_MISSING if there is none at all."""
     found = [(kind, path) for kind, pattern in _SOURCES for path in sorted(data_dir.glob(pattern))]
     if not found:
         raise error(ErrorCode.DATA_MISSING, f"no dataset with tool sources lies in {data_dir}", str(data_dir))
-    return ImportReport(tuple(_row(kind, path, data_dir, clock) for kind, path in found))
+    return found
 
 
-def _row(kind: SourceKind, path: Path, data_dir: Path, clock: Callable[[], float]) -> ImportRow:
+def import_row(kind: SourceKind, path: Path, data_dir: Path, *, clock: Callable[[], float]) -> ImportRow:
+    """Import one file below `data_dir` and count what came of it."""
     file = path.relative_to(data_dir).as_posix()
     data = path.read_bytes()
     name = path.parent.name if path.stem == "tools" else path.stem

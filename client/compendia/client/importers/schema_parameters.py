@@ -79,6 +79,8 @@ def properties_as_parameters(
         space.notices.add(
             "a required name is not among the properties and was left out", f"{place} {name}".strip()
         )
+    if whole and (shape.items is not None or set(shape.types) - {"object"}):
+        space.notices.add("a body may also be no object; only the properties of the object are listed", place)
     made: dict[str, Parameter] = {}
     for name, child in shape.properties.items():
         if isinstance(child, dict) and child.get("readOnly") is True:

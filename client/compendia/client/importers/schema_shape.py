@@ -83,7 +83,8 @@ class _Reader:
 
     def _referred(self, ref: str, seen: frozenset[str], exact: bool) -> Shape:
         if exact and ref in self.trail:
-            return replace(_own(self.space.target(ref, self.place)), properties={}, items=None, folded=(ref,))
+            own = _own(self.space.target(ref, self.place))
+            return replace(own, properties={}, items=None, values=None, folded=(ref,))
         if ref in seen:
             return Shape()
         target = self.space.target(ref, self.place)
