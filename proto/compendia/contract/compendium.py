@@ -36,7 +36,7 @@ ToolName = Annotated[str, AfterValidator(lambda text: str(parse_tool_id(text)))]
 Licence = Annotated[str, StringConstraints(max_length=256), AfterValidator(check_licence)]
 Licences = Annotated[tuple[Licence, ...], Field(strict=False)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]
-Count = Annotated[int, Field(ge=NOISED_BOUNDS[0], le=NOISED_BOUNDS[1])]
+Count = Annotated[int, Field(ge=-(2**53), le=2**53)]  # a merged sum; what one organization may send: _COUNT
 Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 JsonType = Literal["string", "number", "integer", "boolean", "array", "object", "null", "any"]
 SourceType = Literal["calculated", "experimental", "literature", "measured", "curated", "user", "unknown"]

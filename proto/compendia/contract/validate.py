@@ -35,7 +35,8 @@ class Validator:
     """Checks one compendium. Feed `header`, then records in any order, then call `finish`.
 
     known: tools of the pinned snapshot. computed_allowed: true for a snapshot, whose records carry what the
-    merge computed. limit: how many problems are collected before giving up.
+    merge computed, and whose sums are not bound by what one organization may send. limit: how many problems
+    are collected before giving up.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class Validator:
             if signature.law is Law.COMPUTED and value is not None and not self._computed_allowed:
                 self._add(Problem(ErrorCode.COMPUTED_FIELD, "is computed at merge and never sent", where))
             bounds = (signature.wire_bounds if self._noised else None) or signature.bounds
-            if bounds and not bounds[0] <= value <= bounds[1]:
+            if bounds and not self._computed_allowed and not bounds[0] <= value <= bounds[1]:
                 self._add(
                     Problem(ErrorCode.OUT_OF_RANGE, f"{value} lies outside {bounds[0]}..{bounds[1]}", where)
                 )
