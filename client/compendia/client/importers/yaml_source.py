@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from compendia.contract import ErrorCode, error
+from compendia.contract import ErrorCode, error, strict_json
 
 MAX_NODES = 2_000_000
 
@@ -61,8 +61,8 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 def load_yaml(data: bytes) -> Any:
     """Parse one YAML document.
 
-    Raises CompendiaError: SOURCE_UNREADABLE with line and column, DUPLICATE_KEY, TOO_LARGE when aliases
-    expand to more than MAX_NODES nodes.
+    Raises CompendiaError: SOURCE_UNREADABLE with line and column, DUPLICATE_KEY, BAD_TEXT (a NUL or lone
+    surrogate), TOO_LARGE when aliases expand to more than MAX_NODES nodes.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -76,7 +76,7 @@ def load_yaml(data: bytes) -> Any:
             root = loader.get_single_node()
             if root is None:
                 raise error(ErrorCode.SOURCE_UNREADABLE, "the source is empty")
-            _check_size(root)
+            _check_nodes(root)
             tree = loader.construct_document(root)
         finally:
             loader.dispose()
@@ -113,8 +113,8 @@ def _refuse_duplicates(node: yaml.MappingNode) -> None:
             seen.add(key.value)
 
 
-def _check_size(root: yaml.Node) -> None:
-    """Refuse aliases that contain themselves or that expand without bound ("billion laughs")."""
+def _check_nodes(root: yaml.Node) -> None:
+    """Refuse aliases that contain themselves or expand without bound ("billion laughs"), and bad text."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
     stack: list[tuple[yaml.Node, bool]] = [(root, False)]
@@ -131,6 +131,8 @@ def _check_size(root: yaml.Node) -> None:
             )
         elif id(node) not in sizes:
             open_nodes.add(id(node))
+            if isinstance(node, yaml.ScalarNode):
+                strict_json.check_text(node.value, f"line {node.start_mark.line + 1}")
             stack.append((node, True))
             stack.extend((child, False) for child in _children(node) if id(child) not in sizes)
     if sizes[id(root)] > MAX_NODES:
