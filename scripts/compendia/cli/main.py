@@ -1,0 +1,63 @@
+"""The `compendia` command: the commands of every area under one name.
+
+Each area's `cli` imports only typer and the console at its top, so that `compendia --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import compendia.benchmarks.cli
+import compendia.client.cli
+
+EXIT_PIPE_CLOSED = 141  # as the shell reports SIGPIPE
+
+app = typer.Typer(
+    name="compendia",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Typed, mergeable tool knowledge: which tool to call, when, and when not.",
+)
+for area in (compendia.client.cli, compendia.benchmarks.cli):
+    area.register(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"compendia {version('compendia')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Typed, mergeable tool knowledge: organizations teach each other's agents which tool to call, and when not.
+
+    Example: compendia import openapi weather.json --org acme --out acme.json
+    """
+
+
+def main() -> None:
+    """Run the command. Ctrl-C ends it with 130; a reader that leaves early ends it quietly."""
+    try:
+        try:
+            app(prog_name="compendia")
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        # Whoever read our output has left. The interpreter flushes once more on its way out: into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(EXIT_PIPE_CLOSED) from None
