@@ -28,7 +28,10 @@ from .datasets import (
 from .metrics import by_group, distinct, hit_at_k, mean, median, paired_bootstrap
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from compendia.router.route import Router
+    from compendia.text.encode import Encoder
 
 K = 5
 DEPTH = 20  # candidates asked for, so that K distinct names are left after aliases collapse
@@ -84,49 +87,64 @@ class Evaluation:
         return list(zip(self.queries, self.rankings, strict=True))
 
 
-def read_corpus(session: Session) -> tuple[ToolCorpus, tuple[Query, ...]]:
-    """The corpus and the queries to ask, noted as inputs."""
+@dataclass(frozen=True)
+class Setting:
+    """What is asked, of what: the queries, the imported tools as a snapshot, and each id's judged name."""
+
+    corpus: ToolCorpus
+    queries: tuple[Query, ...]
+    encoder: Encoder
+    snapshot: Snapshot
+    names: dict[str, str]
+
+
+def read_setting(session: Session, cache: Path | None = None) -> Setting:
+    """Read the dataset, noting its files as inputs, and import it. `cache` keeps document vectors."""
     folder = session.dataset("stabletoolbench")
     for path in stabletoolbench_files(folder):
         session.record_input(f"stabletoolbench/{path.name}", path)
     corpus = read_stabletoolbench(folder)
-    return corpus, stratified(corpus.queries, session.options.limit)
+    from compendia.text.encode import load_encoder
+
+    encoder = load_encoder("minilm", cache)
+    snapshot = documentation_snapshot(imported_tools(corpus), encoder.fingerprint)
+    names = {tool.id: alias(tool.title) for tool in snapshot.compendium.tools}
+    queries = stratified(corpus.queries, session.options.limit)
+    session.notes |= {
+        "queries": len(queries),
+        "tools": len(set(names.values())),
+        "encoder": encoder.fingerprint,
+    }
+    return Setting(corpus, queries, encoder, snapshot, names)
 
 
-def titles(snapshot: Snapshot) -> dict[str, str]:
-    """Tool id to the name under which it is judged."""
-    return {tool.id: alias(tool.title) for tool in snapshot.compendium.tools}
-
-
-def ask(router: Router, names: dict[str, str], query: Query) -> list[str]:
+def ask(router: Router, setting: Setting, query: Query) -> list[str]:
     """The first K distinct names that the router retrieves."""
     ranking = router.retrieve(query.text, DEPTH)
-    return distinct([names[candidate.tool] for candidate in ranking.candidates], K)
+    return distinct([setting.names[candidate.tool] for candidate in ranking.candidates], K)
 
 
 def retrieval(session: Session) -> Figures:
-    """The router without an LLM: accuracy per column, milliseconds per query, seconds to index."""
-    from compendia.router.route import Router
-    from compendia.text.encode import load_encoder
+    """The router without an LLM: accuracy per column, median milliseconds per query, seconds to index.
 
-    corpus, queries = read_corpus(session)
-    encoder = load_encoder("minilm")
-    encoder.encode_queries(["warm up"])
-    snapshot = documentation_snapshot(imported_tools(corpus), encoder.fingerprint)
+    Both times include encoding; the model is loaded before, and no cache is used.
+    """
+    setting = read_setting(session)
+    from compendia.router.route import Router
+
+    setting.encoder.encode_queries(["warm up"])
     started = time.perf_counter()
-    router = Router(snapshot, encoder)
+    router = Router(setting.snapshot, setting.encoder)
     index_s = time.perf_counter() - started
-    names = titles(snapshot)
     rankings, milliseconds = [], []
     with session.log("retrieval") as log:
-        for query in session.track(queries, "stb-docs"):
+        for query in session.track(setting.queries, "stb-docs"):
             begun = time.perf_counter()
-            found = ask(router, names, query)
+            found = ask(router, setting, query)
             milliseconds.append((time.perf_counter() - begun) * 1e3)
             rankings.append(found)
             log.write(query=query.id, gold=sorted(query.gold), found=found)
-    session.notes |= {"queries": len(queries), "tools": len(set(names.values()))}
-    return Evaluation(queries, rankings).figures() | {
+    return Evaluation(setting.queries, rankings).figures() | {
         "ms_per_query": median(milliseconds),
         "index_s": index_s,
     }
@@ -134,27 +152,24 @@ def retrieval(session: Session) -> Figures:
 
 def reranking(session: Session) -> Figures:
     """The router with the local LLM, paired with its own retrieval over the same queries."""
+    setting = read_setting(session, session.directory / "embeddings.sqlite")
+    from compendia.router.likelihood import load_likelihood_reranker
     from compendia.router.route import Router
-    from compendia.text.encode import load_encoder
+    from compendia.router.score_cache import CachedReranker
 
-    from .reranker import cached_local_reranker
-
-    corpus, queries = read_corpus(session)
-    encoder = load_encoder("minilm")
-    snapshot = documentation_snapshot(imported_tools(corpus), encoder.fingerprint)
-    names = titles(snapshot)
-    own = Router(snapshot, encoder)
-    with cached_local_reranker(session) as reranker:
-        reranked = Router(snapshot, encoder, reranker)
-        before, after = [], []
-        with session.log("reranking") as log:
-            for query in session.track(queries, "stb-docs with the local LLM"):
-                before.append(ask(own, names, query))
-                after.append(ask(reranked, names, query))
-                log.write(query=query.id, gold=sorted(query.gold), retrieved=before[-1], reranked=after[-1])
-        session.notes["reranker"] = reranker.fingerprint
-    first_before = Evaluation(queries, before).first()
-    first_after = Evaluation(queries, after).first()
+    # Scores are kept by (model, card, query): a run that was stopped goes on where it was.
+    reranker = CachedReranker(load_likelihood_reranker(), session.directory / "scores.sqlite")
+    queries = setting.queries
+    own = Router(setting.snapshot, setting.encoder)
+    reranked = Router(setting.snapshot, setting.encoder, reranker)
+    before, after = [], []
+    with session.log("reranking") as log:
+        for query in session.track(queries, "stb-docs with the local LLM"):
+            before.append(ask(own, setting, query))
+            after.append(ask(reranked, setting, query))
+            log.write(query=query.id, gold=sorted(query.gold), retrieved=before[-1], reranked=after[-1])
+    session.notes["reranker"] = {"fingerprint": reranker.fingerprint, "cards_scored_now": reranker.scored}
+    first_before, first_after = Evaluation(queries, before).first(), Evaluation(queries, after).first()
     gain = paired_bootstrap(first_after, first_before, seed=session.options.seed, resamples=RESAMPLES)
     return {
         "acc@1/llm": mean(first_after),
@@ -166,16 +181,15 @@ def reranking(session: Session) -> Figures:
 
 def baselines(session: Session) -> Figures:
     """The plain arms asked for, in the same columns: `arm/NAME/acc@1/GROUP`."""
-    from compendia.text.encode import load_encoder
-
+    chosen = chosen_arms(session.options)
+    setting = read_setting(session, session.directory / "embeddings.sqlite")
     from .arms import rank_all
 
-    corpus, queries = read_corpus(session)
+    queries = setting.queries
     texts = [query.text for query in queries]
-    encoder = load_encoder("minilm", session.directory / "embeddings.sqlite")
     figures: dict[str, float] = {}
-    for name in session.track(chosen_arms(session.options), "baselines"):
-        rankings = rank_all(name, corpus, texts, encoder, K)
+    for name in session.track(chosen, "baselines"):
+        rankings = rank_all(name, setting.corpus, texts, setting.encoder, K)
         with session.log(f"arm_{name}") as log:
             for query, found in zip(queries, rankings, strict=True):
                 log.write(query=query.id, gold=sorted(query.gold), found=found)
