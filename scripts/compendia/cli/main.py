@@ -22,7 +22,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Typed, mergeable tool knowledge: which tool to call, when, and when not.",
 )
 for area in (compendia.client.cli, compendia.benchmarks.cli):
     area.register(app)
@@ -42,7 +41,7 @@ def options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Typed, mergeable tool knowledge: organizations teach each other's agents which tool to call, and when not.
+    """Organizations teach each other's agents which tool to call, when, and when not.
 
     Example: compendia import openapi weather.json --org acme --out acme.json
     """
