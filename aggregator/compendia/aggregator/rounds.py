@@ -1,209 +1,245 @@
-"""The round state machine: a pure `step` that says what to do, and leaves the doing to the service.
+"""The round as a pure state machine: `step(state, event, now) -> (state, effects)` (after etcd's raft).
 
-A round is open, then merging, then closed. It closes when every member is in, at its deadline with the
-quorum there, or when somebody closes it; a client that died is never waited for beyond the deadline. Below
-the quorum at the deadline the round stays open and says so (`failure`): the next contribution that fills the
-quorum closes it, or `Close(force=True)` does. Nothing that was acknowledged is ever lost.
-
-The caller performs the effects in order, and adopts the new state only once those before `Acknowledge` are
-durable. Time is UTC seconds since the epoch and an argument. (Shape: etcd's raft, `step` returns effects.)
+Nothing here does IO or reads a clock. The service performs the effects in order: what must be durable comes
+before the acknowledgement. A dead client cannot hang a round: the deadline closes it.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from compendia.contract import ErrorCode, Problem
 
-from .round_types import (
-    Acknowledge,
-    Close,
-    Effect,
-    Event,
-    Merge,
-    Merged,
-    MergeFailed,
-    Open,
-    Persist,
-    Phase,
-    RecordEquivocation,
-    Refuse,
-    Restart,
-    Round,
-    RoundsState,
-    SaveRound,
-    Step,
-    Submit,
-    Tick,
-    from_json,
-    to_json,
-)
 
-__all__ = [
-    "Acknowledge",
-    "Close",
-    "Effect",
-    "Event",
-    "Merge",
-    "MergeFailed",
-    "Merged",
-    "Open",
-    "Persist",
-    "Phase",
-    "RecordEquivocation",
-    "Refuse",
-    "Restart",
-    "Round",
-    "RoundsState",
-    "SaveRound",
-    "Step",
-    "Submit",
-    "Tick",
-    "from_json",
-    "step",
-    "to_json",
-]
+class Phase(StrEnum):
+    NONE = "none"  # no round was ever opened
+    OPEN = "open"
+    MERGING = "merging"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class RoundsState:
+    """The newest round. deadline: seconds on the clock that `now` is read from, or None for none.
+
+    members: who may contribute; empty for anyone. submitted: the digest that counts, by organization.
+    failure: why the round ended without a snapshot; its contributions are kept and count in the next merge.
+    """
+
+    round: int = 0
+    phase: Phase = Phase.NONE
+    quorum: int = 1
+    deadline: float | None = None
+    members: tuple[str, ...] = ()
+    submitted: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Open:
+    """Open the next round. deadline_s: seconds from now, or None to wait for `Close`."""
+
+    quorum: int = 1
+    deadline_s: float | None = None
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Submit:
+    """A validated upload. round 0: whichever is open."""
+
+    org: str
+    round: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Close:
+    """Close by hand. force: merge below the quorum too."""
+
+    round: int = 0
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Time has passed."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The merge that `StartMerge` asked for is durable, or failed (`failure` says why)."""
+
+    round: int
+    failure: str = ""
+
+
+Event = Open | Submit | Close | Tick | Merged
+
+
+@dataclass(frozen=True)
+class SaveRound:
+    """Make the state durable."""
+
+    state: RoundsState
+
+
+@dataclass(frozen=True)
+class Persist:
+    """Make the upload's bytes durable."""
+
+    org: str
+    round: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Acknowledge:
+    """Tell the sender that the bytes are kept. repeated: they were there already."""
+
+    org: str
+    round: int
+    digest: str
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class KeepEvidence:
+    """Keep that an organization sent two digests in one round."""
+
+    org: str
+    round: int
+    kept: str
+    refused: str
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """Tell the sender why not."""
+
+    problem: Problem
+
+
+@dataclass(frozen=True)
+class StartMerge:
+    """Merge all contributions up to this round, then send `Merged`."""
+
+    round: int
+
+
+Effect = SaveRound | Persist | Acknowledge | KeepEvidence | Refuse | StartMerge
+Step = tuple[RoundsState, tuple[Effect, ...]]
 
 
 def step(state: RoundsState, event: Event, now: float) -> Step:
-    """The next state and the effects to perform, in order. The deadline is looked at before the event."""
-    state, expired = _expire(state, now)
-    state, effects = _handle(state, event, now)
-    return state, expired + effects
-
-
-def _handle(state: RoundsState, event: Event, now: float) -> Step:
-    match event:
-        case Open():
-            return _open(state, event, now)
-        case Submit():
-            return _submit(state, event, now)
-        case Close():
-            return _close(state, event)
-        case Merged() | MergeFailed():
-            return _merge_ended(state, event)
-        case Restart():
-            newest = state.newest
-            merging = newest is not None and newest.phase is Phase.MERGING
-            return state, (Merge(newest.number),) if newest is not None and merging else ()
-        case Tick():
-            return state, ()
-
-
-def _expire(state: RoundsState, now: float) -> Step:
-    """Close the open round if it is time; below the quorum say, once, why it stays open."""
-    current = state.open_round
-    if current is None:
-        return state, ()
-    if current.is_complete() or (current.is_overdue(now) and current.has_quorum()):
-        return _begin_merge(state, current)
-    if current.is_overdue(now) and not current.failure:
-        there = len(current.contributions)
-        waiting = replace(
-            current,
-            failure=f"the deadline passed with {there} of {current.quorum} organizations: the round stays "
-            "open until the quorum is there, or until `compendia round close --force`",
-        )
-        return state.with_newest(waiting), (SaveRound(waiting),)
-    return state, ()
-
-
-def _begin_merge(state: RoundsState, current: Round) -> Step:
-    merging = replace(current, phase=Phase.MERGING, failure="")
-    return state.with_newest(merging), (SaveRound(merging), Merge(merging.number))
+    """One transition. The same state, event and time give the same result."""
+    if isinstance(event, Open):
+        return _open(state, event, now)
+    if isinstance(event, Submit):
+        return _submit(state, event, now)
+    if isinstance(event, Close):
+        return _close(state, event)
+    if isinstance(event, Merged):
+        return _merged(state, event)
+    return _tick(state, now)
 
 
 def _open(state: RoundsState, event: Open, now: float) -> Step:
-    newest = state.newest
-    if newest is not None and newest.phase is not Phase.CLOSED:
-        doing = "open" if newest.phase is Phase.OPEN else "being merged"
-        return state, (_refuse(ErrorCode.ROUND_OPEN, f"round {newest.number} is {doing}", "round"),)
-    members = tuple(sorted(set(event.members)))
-    if event.quorum < 1 or (members and event.quorum > len(members)):
-        most = f"{len(members)}, the number of members" if members else "any number"
-        message = f"a quorum of {event.quorum} organizations cannot be"
-        return state, (_refuse(ErrorCode.USAGE, message, "quorum", fix=f"choose 1 to {most}"),)
-    if event.deadline_s is not None and not (event.deadline_s > 0 and math.isfinite(event.deadline_s)):
-        message = f"a deadline in {event.deadline_s} seconds cannot be"
-        return state, (_refuse(ErrorCode.USAGE, message, "deadline_s", fix="choose a time above 0"),)
-    opened = Round(
-        number=state.next_number,
+    if state.phase in (Phase.OPEN, Phase.MERGING):
+        return _refused(state, ErrorCode.ROUND_OPEN, f"round {state.round} is {state.phase}")
+    if event.members and event.quorum > len(event.members):
+        message = f"a quorum of {event.quorum} is more than the {len(event.members)} members"
+        return _refused(state, ErrorCode.USAGE, message)
+    opened = RoundsState(
+        round=state.round + 1,
         phase=Phase.OPEN,
-        quorum=event.quorum,
+        quorum=max(1, event.quorum),
         deadline=None if event.deadline_s is None else now + event.deadline_s,
-        members=members,
+        members=tuple(sorted(set(event.members))),
     )
-    return RoundsState((*state.rounds, opened)), (SaveRound(opened),)
+    return opened, (SaveRound(opened),)
 
 
 def _submit(state: RoundsState, event: Submit, now: float) -> Step:
-    current = state.find(event.round) if event.round else state.newest
-    if current is not None and current.digest_of(event.org) == event.digest:
-        # Also when the round is closed: an acknowledgement that got lost is given again.
-        return state, (Acknowledge(event.org, current.number, event.digest, repeated=True),)
-    if current is None or (event.round == 0 and current.phase is not Phase.OPEN):
-        asked = f"round {event.round} was never opened" if event.round else "no round is open"
-        return state, (_refuse(ErrorCode.NO_OPEN_ROUND, asked, "round", next_round=state.next_number),)
-    if current.phase is not Phase.OPEN:
-        return state, (
-            _refuse(
-                ErrorCode.ROUND_CLOSED,
-                f"round {current.number} is closed, the next is round {state.next_number}",
-                "round",
-                next_round=state.next_number,
-                fix=f"send the same bytes to round {state.next_number}",
-            ),
+    number = event.round or state.round
+    known = state.submitted.get(event.org) if number == state.round else None
+    if known == event.digest:
+        # Also after the close: the sender may not have seen the first answer.
+        return state, (Acknowledge(event.org, number, event.digest, repeated=True),)
+    if state.phase is Phase.NONE or (event.round == 0 and state.phase is not Phase.OPEN):
+        return _refused(state, ErrorCode.NO_OPEN_ROUND, f"the next round is {state.round + 1}, not open yet")
+    if number > state.round:
+        return _refused(
+            state, ErrorCode.NO_OPEN_ROUND, f"round {number} is not open, the newest is {state.round}"
         )
-    if current.members and event.org not in current.members:
-        message = f"{event.org!r} is not among the members of round {current.number}"
-        return state, (_refuse(ErrorCode.NOT_A_MEMBER, message, "org"),)
-    kept = current.digest_of(event.org)
-    if kept:
-        message = f"{event.org} sent {kept} in round {current.number} already, this is {event.digest}"
-        return state, (
-            RecordEquivocation(event.org, current.number, kept, event.digest),
-            _refuse(ErrorCode.EQUIVOCATION, message, "digest", next_round=current.number + 1),
+    if number < state.round or state.phase is not Phase.OPEN or _is_over(state, now):
+        following = state.round if number < state.round and state.phase is Phase.OPEN else state.round + 1
+        return _refused(
+            state,
+            ErrorCode.ROUND_CLOSED,
+            f"round {number} is closed, the next is {following}",
+            f"send the same bytes to round {following}",
         )
-    return _accept(state, current, event, now)
-
-
-def _accept(state: RoundsState, current: Round, event: Submit, now: float) -> Step:
-    there = tuple(sorted((*current.contributions, (event.org, event.digest))))
-    state = state.with_newest(replace(current, contributions=there))
-    accepted = (
-        Persist(event.org, current.number, event.digest),
-        Acknowledge(event.org, current.number, event.digest, repeated=False),
+    if state.members and event.org not in state.members:
+        return _refused(state, ErrorCode.NOT_A_MEMBER, f"{event.org!r} is not a member of round {number}")
+    if known is not None:
+        evidence = KeepEvidence(event.org, number, known, event.digest)
+        _, (refusal,) = _refused(
+            state, ErrorCode.EQUIVOCATION, f"{event.org!r} already sent {known[:16]} in round {number}"
+        )
+        return state, (evidence, refusal)
+    accepted = replace(state, submitted={**state.submitted, event.org: event.digest})
+    effects: tuple[Effect, ...] = (
+        Persist(event.org, number, event.digest),
+        Acknowledge(event.org, number, event.digest, repeated=False),
     )
-    state, closing = _expire(state, now)
-    return state, accepted + closing
+    if accepted.members and set(accepted.members) <= set(accepted.submitted):
+        closing, more = _start_merge(accepted)
+        return closing, effects + more
+    return accepted, effects
 
 
 def _close(state: RoundsState, event: Close) -> Step:
-    current = state.find(event.round) if event.round else state.newest
-    if current is None or (event.round == 0 and current.phase is Phase.CLOSED):
-        asked = f"round {event.round} was never opened" if event.round else "no round is open"
-        return state, (_refuse(ErrorCode.NO_OPEN_ROUND, asked, "round"),)
-    if current.phase is Phase.OPEN:
-        if not current.has_quorum() and not event.force:
-            there = f"{len(current.contributions)} of {current.quorum} organizations have contributed"
-            return state, (_refuse(ErrorCode.QUORUM_MISSING, there, "quorum"),)
-        return _begin_merge(state, current)
-    if current.phase is Phase.MERGING and current.failure:
-        return _begin_merge(state, current)
-    return state, ()
+    if state.phase is not Phase.OPEN or event.round not in (0, state.round):
+        return _refused(state, ErrorCode.NO_OPEN_ROUND, f"round {event.round or state.round} is not open")
+    if len(state.submitted) < state.quorum and not (event.force and state.submitted):
+        return _refused(
+            state,
+            ErrorCode.QUORUM_MISSING,
+            f"{len(state.submitted)} of the {state.quorum} organizations needed have contributed",
+        )
+    return _start_merge(state)
 
 
-def _merge_ended(state: RoundsState, event: Merged | MergeFailed) -> Step:
-    current = state.newest
-    if current is None or current.number != event.round or current.phase is not Phase.MERGING:
-        return state, ()  # an older attempt reported late: the newer one stands
-    if isinstance(event, Merged):
-        ended = replace(current, phase=Phase.CLOSED, revision=event.revision, failure="")
-    else:
-        ended = replace(current, failure=event.reason)
-    return state.with_newest(ended), (SaveRound(ended),)
+def _tick(state: RoundsState, now: float) -> Step:
+    if state.phase is not Phase.OPEN or not _is_over(state, now):
+        return state, ()
+    if len(state.submitted) >= state.quorum:
+        return _start_merge(state)
+    failed = replace(
+        state,
+        phase=Phase.CLOSED,
+        failure=f"{len(state.submitted)} of the {state.quorum} organizations needed had come by the deadline",
+    )
+    return failed, (SaveRound(failed),)
 
 
-def _refuse(code: ErrorCode, message: str, path: str, *, next_round: int = 0, fix: str = "") -> Refuse:
-    return Refuse(Problem(code, message, path, fix), next_round)
+def _merged(state: RoundsState, event: Merged) -> Step:
+    if state.phase is not Phase.MERGING or event.round != state.round:
+        return state, ()
+    closed = replace(state, phase=Phase.CLOSED, failure=event.failure)
+    return closed, (SaveRound(closed),)
+
+
+def _start_merge(state: RoundsState) -> Step:
+    merging = replace(state, phase=Phase.MERGING)
+    return merging, (SaveRound(merging), StartMerge(state.round))
+
+
+def _is_over(state: RoundsState, now: float) -> bool:
+    return state.deadline is not None and now >= state.deadline
+
+
+def _refused(state: RoundsState, code: ErrorCode, message: str, fix: str = "") -> Step:
+    return state, (Refuse(Problem(code, message, "round", fix)),)
