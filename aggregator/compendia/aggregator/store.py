@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from compendia.contract import ErrorCode, Window, error
+
+from .tables import CONTRIBUTIONS, EQUIVOCATIONS, META, ROUNDS, SNAPSHOTS, WINDOWS
 
 
 @dataclass(frozen=True)
@@ -103,61 +105,6 @@ class Store(Protocol):
         """Give the database free."""
 
 
-_META = sa.MetaData()
-_ROUNDS = sa.Table(
-    "rounds",
-    _META,
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("phase", sa.String, nullable=False),
-    sa.Column("quorum", sa.Integer, nullable=False),
-    sa.Column("deadline", sa.Float),
-    sa.Column("members", sa.JSON, nullable=False),
-    sa.Column("failure", sa.String, nullable=False),
-)
-_CONTRIBUTIONS = sa.Table(
-    "contributions",
-    _META,
-    sa.Column("org", sa.String, primary_key=True),
-    sa.Column("round", sa.ForeignKey("rounds.number"), primary_key=True),
-    sa.Column("digest", sa.String, primary_key=True),
-    sa.Column("compressed_bytes", sa.Integer, nullable=False),
-    sa.Column("records", sa.Integer, nullable=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-    sa.UniqueConstraint("org", "round", name="one_digest_a_round"),
-)
-_WINDOWS = sa.Table(
-    "windows",
-    _META,
-    sa.Column("org", sa.String, primary_key=True),
-    sa.Column("round", sa.Integer, primary_key=True),
-    sa.Column("digest", sa.String, primary_key=True),
-    sa.Column("start", sa.String, nullable=False),
-    sa.Column("end", sa.String, nullable=False),
-    sa.ForeignKeyConstraint(
-        ["org", "round", "digest"], ["contributions.org", "contributions.round", "contributions.digest"]
-    ),
-)
-_EQUIVOCATIONS = sa.Table(
-    "equivocations",
-    _META,
-    sa.Column("org", sa.String, primary_key=True),
-    sa.Column("round", sa.ForeignKey("rounds.number"), primary_key=True),
-    sa.Column("refused", sa.String, primary_key=True),
-    sa.Column("kept", sa.String, nullable=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-_SNAPSHOTS = sa.Table(
-    "snapshots",
-    _META,
-    sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("revision", sa.String, unique=True, nullable=False),
-    sa.Column("round", sa.ForeignKey("rounds.number"), nullable=False),
-    sa.Column("digest", sa.String, nullable=False),
-    sa.Column("compressed_bytes", sa.Integer, nullable=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-
-
 class SqlStore:
     """`Store` over one SQLite connection: WAL, `synchronous=FULL`, foreign keys, one program at a time.
 
@@ -177,9 +124,9 @@ class SqlStore:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            with self._transaction() as db:
-                _META.create_all(db)
-        except (OperationalError, OSError, sa.exc.DatabaseError) as fault:
+            with self._engine.begin() as db:
+                META.create_all(db)
+        except (DatabaseError, OSError) as fault:
             self._engine.dispose()
             cause = getattr(fault, "orig", None) or fault
             raise error(
@@ -192,14 +139,14 @@ class SqlStore:
     def put_round(self, row: StoredRound) -> None:
         values = {**vars(row), "members": list(row.members)}
         with self._transaction() as db:
-            known = db.scalar(sa.select(_ROUNDS.c.number).where(_ROUNDS.c.number == row.number))
+            known = db.scalar(sa.select(ROUNDS.c.number).where(ROUNDS.c.number == row.number))
             if known is None:
-                db.execute(_ROUNDS.insert().values(values))
+                db.execute(ROUNDS.insert().values(values))
             else:
-                db.execute(_ROUNDS.update().where(_ROUNDS.c.number == row.number).values(values))
+                db.execute(ROUNDS.update().where(ROUNDS.c.number == row.number).values(values))
 
     def rounds(self) -> tuple[StoredRound, ...]:
-        rows = self._read(sa.select(_ROUNDS).order_by(_ROUNDS.c.number))
+        rows = self._read(sa.select(ROUNDS).order_by(ROUNDS.c.number))
         return tuple(StoredRound(**{**row, "members": tuple(row["members"])}) for row in rows)
 
     def add_contribution(self, row: StoredContribution, data: bytes) -> bool:
@@ -217,54 +164,54 @@ class SqlStore:
     def _keep(self, row: StoredContribution, data: bytes) -> str:
         """Keep it; returns the digest that stood in its place already, or "" when there was none."""
         key = {"org": row.org, "round": row.round}
-        same_place = sa.and_(_CONTRIBUTIONS.c.org == row.org, _CONTRIBUTIONS.c.round == row.round)
+        same_place = sa.and_(CONTRIBUTIONS.c.org == row.org, CONTRIBUTIONS.c.round == row.round)
         try:
             with self._transaction() as db:
-                kept = db.scalar(sa.select(_CONTRIBUTIONS.c.digest).where(same_place))
+                kept = db.scalar(sa.select(CONTRIBUTIONS.c.digest).where(same_place))
                 if kept is None:
                     size = {"compressed_bytes": row.compressed_bytes, "records": row.records}
-                    db.execute(_CONTRIBUTIONS.insert().values(**key, digest=row.digest, **size, data=data))
+                    db.execute(CONTRIBUTIONS.insert().values(**key, digest=row.digest, **size, data=data))
                     if row.window is not None:
                         window = {"start": row.window.start, "end": row.window.end}
-                        db.execute(_WINDOWS.insert().values(**key, digest=row.digest, **window))
+                        db.execute(WINDOWS.insert().values(**key, digest=row.digest, **window))
                     return ""
                 if kept != row.digest:
                     refused = {"refused": row.digest, "kept": kept, "data": data}
-                    db.execute(_EQUIVOCATIONS.insert().prefix_with("OR IGNORE").values(**key, **refused))
+                    db.execute(EQUIVOCATIONS.insert().prefix_with("OR IGNORE").values(**key, **refused))
                 return str(kept)
         except IntegrityError:
             raise error(ErrorCode.NO_OPEN_ROUND, f"round {row.round} is not known", "round") from None
 
     def contributions(self, round: int | None = None) -> tuple[StoredContribution, ...]:
-        c, w = _CONTRIBUTIONS.c, _WINDOWS.c
+        c, w = CONTRIBUTIONS.c, WINDOWS.c
         same = sa.and_(c.org == w.org, c.round == w.round, c.digest == w.digest)
         query = sa.select(c.org, c.round, c.digest, c.compressed_bytes, c.records, w.start, w.end)
-        query = query.select_from(_CONTRIBUTIONS.outerjoin(_WINDOWS, same)).order_by(c.round, c.org)
+        query = query.select_from(CONTRIBUTIONS.outerjoin(WINDOWS, same)).order_by(c.round, c.org)
         if round is not None:
             query = query.where(c.round == round)
         return tuple(_contribution(row) for row in self._read(query))
 
     def contribution_data(self, org: str, round: int, digest: str) -> bytes:
-        c = _CONTRIBUTIONS.c
+        c = CONTRIBUTIONS.c
         same = sa.and_(c.org == org, c.round == round, c.digest == digest)
         return self._one(sa.select(c.data).where(same), ErrorCode.INTERNAL, f"no contribution {digest}")
 
     def evidence(self) -> tuple[Evidence, ...]:
-        e = _EQUIVOCATIONS.c
+        e = EQUIVOCATIONS.c
         query = sa.select(e.org, e.round, e.kept, e.refused).order_by(e.round, e.org, e.refused)
         return tuple(Evidence(**row) for row in self._read(query))
 
     def put_snapshot(self, row: StoredSnapshot, data: bytes) -> None:
         with self._transaction() as db:
-            db.execute(_SNAPSHOTS.insert().prefix_with("OR IGNORE").values(**vars(row), data=data))
+            db.execute(SNAPSHOTS.insert().prefix_with("OR IGNORE").values(**vars(row), data=data))
 
     def snapshots(self) -> tuple[StoredSnapshot, ...]:
-        s = _SNAPSHOTS.c
+        s = SNAPSHOTS.c
         query = sa.select(s.revision, s.round, s.digest, s.compressed_bytes).order_by(s.position)
         return tuple(StoredSnapshot(**row) for row in self._read(query))
 
     def snapshot_data(self, revision: str) -> bytes:
-        query = sa.select(_SNAPSHOTS.c.data).where(_SNAPSHOTS.c.revision == revision)
+        query = sa.select(SNAPSHOTS.c.data).where(SNAPSHOTS.c.revision == revision)
         return self._one(query, ErrorCode.UNKNOWN_REVISION, f"no snapshot has the revision {revision!r}")
 
     def close(self) -> None:
@@ -273,8 +220,16 @@ class SqlStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with self._turn, self._engine.begin() as db:
-            yield db
+        """One durable transaction. Raises INTERNAL when the database fails, such as on a full disk."""
+        try:
+            with self._turn, self._engine.begin() as db:
+                yield db
+        except OperationalError as fault:
+            raise error(
+                ErrorCode.INTERNAL,
+                f"the database failed: {fault.orig}",
+                fix="check the disk and its free space",
+            ) from None
 
     def _read(self, query: sa.Select[Any]) -> Sequence[dict[str, Any]]:
         with self._transaction() as db:

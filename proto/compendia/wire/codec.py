@@ -119,6 +119,15 @@ def decode_snapshot(stream: IO[bytes], caps: Caps = SNAPSHOT_CAPS) -> Snapshot:
     return _proved(snapshot)
 
 
+def conflicts_of(stream: IO[bytes], caps: Caps = SNAPSHOT_CAPS) -> Iterator[Conflict]:
+    """The conflict log of an encoded snapshot, in the memory of a line."""
+    count = 0
+    for kind, body in _bodies(stream, caps):
+        if kind == "conflict":
+            yield _conflict(body, count)
+            count += 1
+
+
 def _proved(snapshot: Snapshot) -> Snapshot:
     parts = {name: getattr(snapshot, name) for name in Snapshot.model_fields}
     del parts["revision"], parts["schema_version"]
