@@ -174,7 +174,7 @@ def _servers(source: Source) -> Iterator[Server]:
         source.notices.add("the list goes on: its last page names a nextCursor; fetch the other pages too")
     yield Server(
         name=_text(info.get("name")) or source.name,
-        tools=[tool for page in pages for tool in page.get("tools", [])],
+        tools=[tool for page in pages for tool in _list(page.get("tools"))],
         organization=_text(info.get("organization")) or _text(node.get("organization")),
         title=_text(info.get("title")),
         version=_text(info.get("version")),
@@ -200,7 +200,7 @@ def _pages(tree: Any) -> list[dict[str, Any]] | None:
         if not isinstance(result.get("tools"), list) and "serverInfo" not in result:
             return None
         pages.append({"serverInfo": answer["serverInfo"], **result} if "serverInfo" in answer else result)
-    return pages if any("tools" in page for page in pages) else None
+    return pages if any(isinstance(page.get("tools"), list) for page in pages) else None
 
 
 def _listed_servers(entry: dict[str, Any]) -> Iterator[Server]:
@@ -209,7 +209,7 @@ def _listed_servers(entry: dict[str, Any]) -> Iterator[Server]:
         tools = _object(listed).get("tools")
         yield Server(
             name=_text(_object(listed).get("server_name")) or key,
-            tools=tools if isinstance(tools, list) else [],
+            tools=_list(tools),
             organization=_text(entry.get("organization")),
             title=_text(entry.get("name")),
             version=_text(_object(listed).get("version")),
@@ -220,6 +220,10 @@ def _listed_servers(entry: dict[str, Any]) -> Iterator[Server]:
 
 def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def _list(node: Any) -> list[Any]:
+    return node if isinstance(node, list) else []
 
 
 def _object(node: Any) -> dict[str, Any]:

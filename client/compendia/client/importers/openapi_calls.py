@@ -84,9 +84,10 @@ def _declared(space: SchemaSpace, entry: Any, path: str, place: str) -> dict[str
         name = re.split(r"[/#]", ref)[-1] or "unresolved"
         location = "path" if f"{{{name}}}" in path else "query"
         return {"name": name, "in": location, "required": location == "path"}
-    if found.get("in") == "body":
+    where = str(found.get("in"))
+    if where == "body":
         return {**found, "name": "body"}
-    if not isinstance(found.get("name"), str) or found.get("in") not in _LOCATIONS:
+    if not isinstance(found.get("name"), str) or where not in _LOCATIONS:
         space.notices.add("a parameter without a name or a known location was left out", place)
         return None
     return found

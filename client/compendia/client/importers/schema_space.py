@@ -76,7 +76,13 @@ class SchemaSpace:
         if ref not in self._targets:
             try:
                 found = self._resolver.lookup(ref).contents
-            except (Unresolvable, ValueError, LookupError, TypeError):
+            except (
+                Unresolvable,
+                ValueError,
+                LookupError,
+                TypeError,
+                AttributeError,
+            ):  # on the way: no schema
                 found = None
             self._targets[ref] = found if isinstance(found, dict | bool) else None
         found = self._targets[ref]
@@ -150,7 +156,7 @@ class SchemaSpace:
         for key in _SCHEMA_MAPS:
             if isinstance(value := schema.get(key), dict):
                 result[key] = {name: self.kept(part, place) for name, part in value.items()}
-        result |= {key: schema[key] for key in _PLAIN if key in schema}
+        result |= {key: schema[key] for key in _PLAIN if key in schema and not names_ref(schema[key])}
         for key in _VALUES:
             if key in schema and not names_ref(schema[key]):
                 result[key] = schema[key]
