@@ -92,4 +92,8 @@ Conflict = Annotated[
 
 
 def _listed(claims: tuple[Claim, ...]) -> str:
-    return "; ".join(f"{', '.join(c.supporters)} say {c.value}" for c in claims)
+    return "; ".join(f"{', '.join(c.supporters)}: {_shown(c.value)}" for c in claims)
+
+
+def _shown(value: JsonValue) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -107,7 +107,9 @@ def dump(compendium: Compendium, path: Path) -> None:
 
 def snapshot_dumps(snapshot: Snapshot) -> str:
     """A snapshot's canonical text (one line)."""
-    return strict_json.canonical(snapshot.model_dump(mode="json", exclude_defaults=True)) + "\n"
+    dumped = snapshot.model_dump(mode="json", exclude_defaults=True, exclude={"conflicts"})
+    dumped["conflicts"] = [conflict.model_dump(mode="json") for conflict in snapshot.conflicts]
+    return strict_json.canonical(dumped) + "\n"
 
 
 def snapshot_loads(data: bytes | str) -> Snapshot:
