@@ -173,31 +173,43 @@ _MONTH = (
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 
 # Every repetition is possessive or bounded, and starts only where a word starts: no input backtracks far.
-_KINDS = {
-    "KEEP": PLACEHOLDER.pattern,
-    "PUBLIC": rf"(?<!{_W})(?:{_any(PUBLIC_WORDS)})(?!{_W})(?!-{_W})",
-    "URL": rf"{_L}(?:https?|ftp|wss?)://{_IN_URL}++"
-    rf"|{_L}(?<![.@])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,8}}(?:{_TOP})(?!{_W})(?:[/?]{_IN_URL}*+)?",
-    "EMAIL": rf"{_L}(?<!{_W}[.+%])(?<!(?-i:[A-Z])>[.+%]){_LOCAL}@{_DOMAIN}",
-    "DATE": rf"{_L}(?:\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}"
+_AT_WORD_START = {
+    "URL": rf"(?:https?|ftp|wss?)://{_IN_URL}++"
+    rf"|(?<![.@])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,8}}(?:{_TOP})(?!{_W})(?:[/?]{_IN_URL}*+)?",
+    "EMAIL": rf"(?<!{_W}[.+%])(?<!(?-i:[A-Z])>[.+%]){_LOCAL}@{_DOMAIN}",
+    "DATE": r"(?:\d{4}(?P<a>[-/.])\d{1,2}(?P=a)\d{1,2}"
     r"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\d{1,2}(?P<b>[-/.])\d{1,2}(?P=b)(?:\d{4}|\d\d)"
-    rf"|{_DAY}(?:\sof)?\s{_MONTH}(?:,?\s\d{{4}})?|{_MONTH}\s{_DAY}(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}){_R}"
-    r"|(?<!\d)\d{2,4}年\d{1,2}月(?:\d{1,2}[日号])?|(?<!\d)\d{1,2}月\d{1,2}[日号]",
-    "TIME": rf"{_L}(?:(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?:\s?(?:[ap]m|[ap]\.m\.))?"
+    rf"|{_DAY}(?:\sof)?\s{_MONTH}(?:,?\s\d{{4}})?|{_MONTH}\s{_DAY}(?:,?\s\d{{4}})?|{_MONTH}\s\d{{4}}){_R}",
+    "TIME": r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?:\s?(?:[ap]m|[ap]\.m\.))?"
     rf"|(?:1[0-2]|0?[1-9])\s?(?:[ap]m|[ap]\.m\.)){_R}",
-    "PHONE": rf"{_L}(?:\+\d{{1,3}}(?:[ .()/-]{{0,2}}\d{{1,4}}){{2,6}}"
+    "PHONE": r"(?:\+\d{1,3}(?:[ .()/-]{0,2}\d{1,4}){2,6}"
     rf"|(?:\(\d{{3}}\)\s?|\d{{3}}[ .-])\d{{3}}[ .-]\d{{4}}){_R}",
-    "ADDRESS": rf"{_L}(?:(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?:[:/]\d{{1,5}})?"
+    "ADDRESS": r"(?:(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d{1,5})?"
     rf"|[0-9a-f]{{0,4}}(?::{{1,2}}[0-9a-f]{{1,4}}){{3,8}}){_R}",
-    "HANDLE": rf"{_L}@{_LETTER}{_W}++",
-    "NUMBER": rf"{_L}(?:[-+−](?=\d))?\d{{1,12}}+(?:[.,:/'’]\d{{1,12}}+)*+(?:e[-+]?\d{{1,4}}+)?"
+    "HANDLE": rf"@{_LETTER}{_W}++",
+    "NUMBER": r"[-+−]?\d{1,12}+(?:[.,:/'’]\d{1,12}+)*+(?:e[-+]?\d{1,4}+)?"
     rf"(?P<unit>(?:{_any(UNITS)})?+){_R}",
-    "TOKEN": rf"{_L}(?={_LETTER}*+(?:-{_LETTER}++)*+-?\d){_W}++(?:-{_W}++)*+",
-    "DIGITS": r"\d++",
+    "TOKEN": rf"(?={_LETTER}*+(?:-{_LETTER}++)*+-?\d){_W}++(?:-{_W}++)*+",
 }
-_VALUE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()), re.IGNORECASE)
-_PLACEHOLDER_OF = {"ADDRESS": "<ID>", "HANDLE": "<ID>", "DIGITS": "<NUMBER>"}
+_ANYWHERE = {
+    "KEEP": PLACEHOLDER.pattern,
+    "PUBLIC": rf"(?<!{_W})(?:{_any(PUBLIC_WORDS)})(?!{_W})(?!-{_W})",
+    "DAY": r"(?<!\d)(?:\d{2,4}年\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}月\d{1,2}[日号])",
+}
+
+
+def _group(kinds: dict[str, str]) -> str:
+    return "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items())
+
+
+_VALUE = re.compile(
+    rf"{_group(_ANYWHERE)}|(?=[\w@:(+−-]){_L}(?:{_group(_AT_WORD_START)})|(?P<DIGITS>\d++)", re.IGNORECASE
+)
+_MAYBE = re.compile(r"[\d@:]|\.\w")
+"""Without one of these there is no value to mask, and most requests have none."""
+
+_PLACEHOLDER_OF = {"ADDRESS": "<ID>", "HANDLE": "<ID>", "DIGITS": "<NUMBER>", "DAY": "<DATE>"}
 
 
 def mask(text: str) -> str:
@@ -206,7 +218,8 @@ def mask(text: str) -> str:
     >>> mask("Convert 12.5 km for order AB-1234 and don't tell 'Ann Lee'")
     "Convert <NUMBER> km for order <ID> and don't tell <TEXT>"
     """
-    return _VALUE.sub(_typed, _mask_quotes(text))
+    unquoted = _mask_quotes(text)
+    return _VALUE.sub(_typed, unquoted) if _MAYBE.search(unquoted) else unquoted
 
 
 def _mask_quotes(text: str) -> str:

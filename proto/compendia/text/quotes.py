@@ -1,4 +1,4 @@
-"""Quoted spans: balanced, at word edges, whatever the language's quotation marks. Apostrophes are not quotes."""
+"""Quoted spans: balanced, at word edges, in the marks of many languages. Apostrophes are not quotes."""
 
 from __future__ import annotations
 
