@@ -40,7 +40,7 @@ def best_evidence(matches: Matches, background: Background) -> float:
 
 def threshold(index: HybridIndex, background: Background) -> float:
     """The evidence below which a query is refused, by the rule above."""
-    null = np.asarray([best_evidence(index.search(probe), background) for probe in background.probes])
+    null = np.asarray([best_evidence(index.search(probe)[0], background) for probe in background.probes])
     middle = float(np.median(null))
     deviation = _MAD_TO_DEVIATION * float(np.median(np.abs(null - middle)))
     level = middle + NULL_DEVIATIONS * deviation

@@ -35,18 +35,18 @@ class Background:
     spread: float
     probes: tuple[EncodedQuery, ...]
 
-    def relative(self, cosines: NDArray[np.float32]) -> NDArray[np.float64]:
+    def relative(self, cosines: NDArray[np.float32] | float) -> NDArray[np.float64]:
         """Cosines on the scale where unrelated requests are 0 and equal ones 1."""
         return relative(cosines, self.level)
 
 
-def relative(cosines: NDArray[np.float32], level: float) -> NDArray[np.float64]:
+def relative(cosines: NDArray[np.float32] | float, level: float) -> NDArray[np.float64]:
     """Cosines on the scale where `level` is 0 and 1 is 1.
 
     >>> [round(float(x), 3) for x in relative(np.array([0.8, 0.9, 1.0], np.float32), 0.8)]
     [0.0, 0.5, 1.0]
     """
-    return (cosines.astype(np.float64) - level) / max(1e-6, 1.0 - level)
+    return (np.asarray(cosines, np.float64) - level) / max(1e-6, 1.0 - level)
 
 
 def background(encoder: Encoder) -> Background:

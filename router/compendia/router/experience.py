@@ -42,7 +42,7 @@ def precautions(compendium: Compendium) -> list[Entry]:
 
 
 def disputes(conflicts: Iterable[Conflict], tools: Container[str]) -> list[Entry]:
-    """Requests about which organizations disagree, for `tools`, weighted by the share that advises against."""
+    """Requests about which organizations disagree, for `tools`, weighted by the share that is against."""
     return _canonical(
         Entry(conflict.tool, conflict.text, conflict, _share_against(conflict), conflict.do_not_use_when())
         for conflict in conflicts

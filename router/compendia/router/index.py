@@ -74,12 +74,23 @@ class HybridIndex:
         """Entries: descriptions, scenarios, precautions, disputes."""
         return len(self.tools) + len(self.scenarios) + len(self.precautions) + len(self.disputes)
 
-    def search(self, query: EncodedQuery) -> Matches:
-        """Every tool that one of the searches brings up, with what each says about it."""
-        words = self.lexical.owner_scores(query.tokens)
-        found = [self.documents.search(query.vector, POOL)[1], _best(words, POOL)]
-        hits = [part.hits(query.masked_vector) for part in (self.scenarios, self.precautions, self.disputes)]
-        tools = np.unique(np.concatenate([*found, *(owners for _, owners, _ in hits)])).astype(np.int64)
+    def search(self, *queries: EncodedQuery) -> list[Matches]:
+        """What each of the queries says about every tool that any of them brings up."""
+        words = [self.lexical.owner_scores(query.tokens) for query in queries]
+        parts = (self.scenarios, self.precautions, self.disputes)
+        hits = [[part.hits(query.masked_vector) for part in parts] for query in queries]
+        found = [self.documents.search(query.vector, POOL)[1] for query in queries]
+        found += [_best(scores, POOL) for scores in words]
+        found += [owners for of_query in hits for _, owners, _ in of_query]
+        tools = np.unique(np.concatenate(found)).astype(np.int64)
+        return [
+            self._matches(query, tools, scores, of_query)
+            for query, scores, of_query in zip(queries, words, hits, strict=True)
+        ]
+
+    def _matches(
+        self, query: EncodedQuery, tools: Rows, words: Scores, hits: list[tuple[Scores, Rows, Scores]]
+    ) -> Matches:
         similarity = self.documents.scores(query.vector, tools)
         mean, deviation = self.documents.moments(query.vector)
         return Matches(

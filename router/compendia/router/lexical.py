@@ -44,3 +44,9 @@ class LexicalIndex:
         if self._owner_count == 0:
             return np.zeros(0, np.float32)
         return np.maximum.reduceat(self.text_scores(tokens), self._starts)
+
+    def texts_of_owner(self, tokens: Sequence[str], owner: int) -> NDArray[np.float32]:
+        """Scores of one owner's texts, in the order given."""
+        first = self._starts[owner]
+        last = self._starts[owner + 1] if owner + 1 < self._owner_count else self._text_count
+        return self.text_scores(tokens)[first:last]

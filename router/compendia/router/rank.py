@@ -11,7 +11,7 @@ can take the place of these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from compendia.contract import Candidate, Usage
 
 from .calibrate import Background
 from .index import Matches, Nearness
+
+Columns = Mapping[str, NDArray[np.float64]]
+"""Feature name to its values, one a tool, (m,)."""
 
 NEAR = 0.58
 """From which relative similarity on a request counts as near (cosine 0.6 under MiniLM)."""
@@ -51,9 +54,7 @@ def reliability(usage: Usage | None) -> float:
     return (successes + 2) / (successes + failures + 4) - 0.5
 
 
-def features(
-    matches: Matches, background: Background, reliabilities: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
+def features(matches: Matches, background: Background, reliabilities: NDArray[np.float64]) -> Columns:
     """One column (m,) per name of WEIGHTS for the tools found; `reliabilities` (n,) is per tool row."""
     return {
         "description_meaning": matches.dense.astype(np.float64),
@@ -67,26 +68,39 @@ def features(
 
 def candidates(
     tools: list[str],
-    columns: Mapping[str, NDArray[np.float64]],
+    whole: Columns,
+    sentences: Sequence[Columns],
     k: int,
     weights: Mapping[str, float] = WEIGHTS,
 ) -> tuple[Candidate, ...]:
     """The k best tools, best first; equal scores in the order of their ids.
 
-    Scores are rounded, for the last bits of an inner product depend on where its row stands.
+    With sentences, each feature of a tool is the mean of the whole query's and of its best sentence's. Scores
+    are rounded, for the last bits of an inner product depend on where its row stands.
     """
     if not tools:
         return ()
-    total = np.round(sum(weights[name] * column for name, column in columns.items()), 5)
+    columns = dict(whole)
+    if sentences:
+        best = np.argmax([_total(part, weights) for part in sentences], axis=0)
+        for name in columns:
+            spoken = np.stack([part[name] for part in sentences])
+            columns[name] = (whole[name] + spoken[best, np.arange(len(tools))]) / 2
+    columns = {name: np.round(column, 5) for name, column in columns.items()}
+    total = np.round(_total(columns, weights), 5)
     order = sorted(range(len(tools)), key=lambda at: (-total[at], tools[at]))[:k]
     return tuple(
         Candidate(
             tool=tools[at],
             score=float(total[at]),
-            features={name: round(float(column[at]), 5) for name, column in columns.items()},
+            features={name: float(column[at]) for name, column in columns.items()},
         )
         for at in order
     )
+
+
+def _total(columns: Columns, weights: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.asarray(sum(weights[name] * column for name, column in columns.items()), np.float64)
 
 
 def _above(near: Nearness, background: Background) -> NDArray[np.float64]:
