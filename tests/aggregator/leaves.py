@@ -23,7 +23,7 @@ from compendia.contract import (
 )
 from compendia.contract.document import check, dumps
 
-WINDOW = Window(start="2026-01-01T00:00:00Z", end="2026-02-01T00:00:00Z")
+MONTHS = ("2026-01", "2026-02", "2026-03", "2026-04")
 TOOLS = ("acme/weather/forecast", "acme/weather/history", "globex/money/convert")
 TEXTS = (
     "weather in <TEXT> tomorrow",
@@ -35,9 +35,14 @@ TEXTS = (
 ORGS = ("ada", "bee", "cyd", "dot")
 
 
+def window(month: int) -> Window:
+    """The month of that number, 1 for January: windows of different rounds are disjoint."""
+    return Window(start=f"{MONTHS[month - 1]}-01T00:00:00Z", end=f"{MONTHS[month]}-01T00:00:00Z")
+
+
 def leaf(org: str, round: int = 1, **sections: object) -> Contribution:
-    """A valid contribution whose digest is that of its document."""
-    compendium = Compendium(org=org, window=WINDOW).model_copy(update=sections)
+    """A valid contribution whose digest is that of its document; its window is that of its round."""
+    compendium = Compendium(org=org, window=window(round)).model_copy(update=sections)
     check(compendium)
     mark = hashlib.sha256(dumps(compendium).encode()).hexdigest()
     return Contribution(org, round, mark, compendium)

@@ -7,7 +7,9 @@ docstring holds the example that a property test quotes.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
@@ -21,7 +23,7 @@ from compendia.contract import (
     ProvenanceConflict,
 )
 from compendia.contract.signature import FieldSignature, Law, Role, record_key, signatures
-from compendia.contract.strict_json import canonical, digest
+from compendia.contract.strict_json import canonical
 
 Claims = Sequence[tuple[str, BaseModel]]
 """(organization, its record), one record an organization."""
@@ -68,23 +70,50 @@ def merge_claims(
     fixed: values that the caller has settled (the representative text of a cluster).
     """
     claims = sorted(claims, key=lambda claim: claim[0])
+    first = claims[0][1]
     conflicts: list[Conflict] = []
-    values: dict[str, Any] = {}
-    same = all(record == claims[0][1] for _, record in claims[1:])
-    for field in signatures(kind):
-        if fixed and field.name in fixed:
-            values[field.name] = fixed[field.name]
-        elif field.signature.law is Law.COMPUTED:
+    values: dict[str, Any] = dict(fixed or {})
+    agreed = _all_equal([record for _, record in claims])
+    for field in _to_merge(kind, agreed):
+        if field.name in values:
+            continue
+        if field.signature.law is Law.COMPUTED:
             values[field.name] = len(claims)
-        elif same and field.signature.law is not Law.SUM:
-            values[field.name] = getattr(claims[0][1], field.name)
         elif field.element is not None and field.signature.law is Law.OWNER:
             values[field.name] = _merge_nested(field, claims, context.at(field.name), conflicts)
         else:
             said = [(org, getattr(record, field.name)) for org, record in claims]
+            if field.signature.law in _AGREEING and _all_equal([value for _, value in said]):
+                continue
             case = Case(field, said, context.at(field.name), conflicts)
             values[field.name] = _LAWS[field.signature.law](case)
-    return claims[0][1].model_copy(update=values), conflicts
+    return first.model_copy(update=values) if values else first, conflicts
+
+
+_AGREEING = frozenset(Law) - {Law.SUM, Law.COMPUTED}
+"""Laws under which equal claims are the answer."""
+
+
+@cache
+def _to_merge(kind: type[BaseModel], agreed: bool) -> tuple[FieldSignature, ...]:
+    """The fields that a law has to look at: of equal records those that add up or are computed."""
+    return tuple(
+        f
+        for f in signatures(kind)
+        if f.signature.law is not Law.KEY and not (agreed and f.signature.law in _AGREEING)
+    )
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    """Equal as JSON: 1, 1.0 and true are three values."""
+    first = values[0]
+    if all(value is first for value in values):
+        return True
+    if isinstance(first, str | bool | int):
+        return all(type(value) is type(first) and value == first for value in values)
+    if isinstance(first, BaseModel):
+        return len({value.model_dump_json() for value in values}) == 1
+    return len({_text(value) for value in values}) == 1
 
 
 def vote(claims: Sequence[tuple[str, Any]], owner: str = "") -> Vote:
@@ -104,7 +133,7 @@ def vote(claims: Sequence[tuple[str, Any]], owner: str = "") -> Vote:
     groups: dict[str, tuple[Any, list[str]]] = {}
     for org, value in speaking:
         groups.setdefault(_text(value), (value, []))[1].append(org)
-    ranked = sorted(groups.values(), key=lambda group: (-len(group[1]), digest(_plain(group[0]))))
+    ranked = [groups[text] for text in sorted(groups, key=lambda text: (-len(groups[text][1]), _mark(text)))]
     if owned:
         mark = _text(owned[0])
         ranked.sort(key=lambda group: _text(group[0]) != mark)
@@ -159,16 +188,16 @@ def _union(case: Case) -> Any:
 
 
 def _keep_all(case: Case) -> Any:
-    """Like union, and a disagreement between those who say something is flagged."""
-    groups: dict[str, tuple[Any, list[str]]] = {}
-    for org, value in case.said:
-        if value:
-            stated = _union(case._replace(said=[(org, value)]))
-            groups.setdefault(_text(stated), (stated, []))[1].append(org)
-    if len(groups) > 1:
+    """Like union, and a disagreement between those who say something is flagged: no value wins."""
+    stated = {frozenset(map(_text, value)) for _, value in case.said if value}
+    if len(stated) > 1:
+        groups: dict[str, tuple[Any, list[str]]] = {}
+        for org, value in case.said:
+            for item in value:
+                groups.setdefault(_text(item), (item, []))[1].append(org)
         claims = tuple(
-            Claim(value=_plain(value), supporters=tuple(sorted(orgs)))
-            for _, (value, orgs) in sorted(groups.items())
+            Claim(value=_plain(item), supporters=tuple(sorted(orgs)))
+            for _, (item, orgs) in sorted(groups.items())
         )
         flag = ProvenanceConflict if case.field.element is Provenance else LicenceConflict
         case.log.append(
@@ -244,7 +273,7 @@ def _not_adopted(context: Context, claims: Claims) -> DefinitionConflict:
 
 
 def _empty(value: Any) -> bool:
-    return any(value is none or (value == none and type(value) is type(none)) for none in _NO_CLAIM)
+    return value is None or (isinstance(value, str | tuple) and value in _NO_CLAIM)
 
 
 def _plain(value: Any) -> Any:
@@ -258,3 +287,7 @@ def _plain(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     return canonical(_plain(value))
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

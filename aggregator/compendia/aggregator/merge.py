@@ -24,10 +24,13 @@ from compendia.contract import (
     StanceConflict,
     ToolMetadata,
 )
-from compendia.contract.signature import record_key, signatures
+from compendia.contract.signature import Law, record_key, signatures
+from compendia.contract.strict_json import digest
 
 from .cluster import cluster
 from .laws import Claims, Context, merge_claims
+
+NO_VECTORS: NDArray[np.float32] = np.zeros((1, 1), dtype=np.float32)
 
 Stance = Literal["use", "do_not"]
 _STANCES: tuple[tuple[str, Stance], ...] = (("scenarios", "use"), ("precautions", "do_not"))
@@ -38,7 +41,8 @@ _MAX_REASONS = 5
 class ToolClaims:
     """Everything said about one tool. claims: by section, (organization, record), sorted by organization.
 
-    texts: the distinct scenario and precaution texts, sorted; vectors: (len(texts), d), L2-normalised.
+    texts: the distinct scenario and precaution texts, sorted; vectors: (len(texts), d), L2-normalised, or
+    NO_VECTORS where there are not two texts to compare.
     owner: the organization that may define the tool; empty when nobody was granted its publisher or the
     grantee says nothing about it.
     """
@@ -68,19 +72,49 @@ def merge_tool(said: ToolClaims) -> MergedTool:
     """Merge one tool. Same claims, same result, whatever the process."""
     result = MergedTool()
     context = Context(said.tool, said.owner)
-    stance_sections = {section for section, _ in _STANCES}
-    for section, claims in said.claims.items():
-        if section in stance_sections:
-            continue
-        for key, group in _by_key(claims):
-            where = (
-                context
-                if section == "tools"
-                else context._replace(path=f"{section}[{', '.join(map(str, key[1:]))}]")
-            )
+    result.add("tools", merge_claims(SECTIONS["tools"], said.claims["tools"], context))
+    claims = _callable_claims(said.claims, result.sections["tools"])
+    apart = {"tools", *(section for section, _ in _STANCES)}
+    for section in (name for name in claims if name not in apart):
+        for key, group in _by_key(claims[section]):
+            where = context._replace(path=f"{section}[{', '.join(map(str, key[1:]))}]")
             result.add(section, merge_claims(SECTIONS[section], group, where))
-    _merge_stances(said, context, result)
-    return _with_known_endpoints(result)
+    _merge_stances(said.texts, said.vectors, claims, context, result)
+    return result
+
+
+def stance_texts(claims: Mapping[str, Iterable[tuple[str, Record]]]) -> set[str]:
+    """The texts that cluster together: of scenarios and precautions alike."""
+    return {_text(record) for section, _ in _STANCES for _, record in claims.get(section, ())}
+
+
+def _text(record: Record) -> str:
+    assert isinstance(record, Scenario | Precaution)
+    return record.text
+
+
+def _callable_claims(
+    said: Mapping[str, Sequence[tuple[str, Record]]], tools: Sequence[Record]
+) -> dict[str, Sequence[tuple[str, Record]]]:
+    """The claims, without endpoints that the merged tool lacks: those names lose their vote.
+
+    A claim whose key is such an endpoint (a call template) goes as a whole: it cannot be called.
+    """
+    names = {"", *(e.name for tool in tools if isinstance(tool, ToolMetadata) for e in tool.endpoints)}
+    kept: dict[str, Sequence[tuple[str, Record]]] = dict(said)
+    for section, claims in said.items():
+        for reference in signatures(SECTIONS[section]):
+            if reference.signature.refers_to != "endpoint":
+                continue
+            name = reference.name
+            if reference.signature.law is Law.KEY:
+                kept[section] = [(org, record) for org, record in claims if getattr(record, name) in names]
+            else:
+                kept[section] = [
+                    (org, record if getattr(record, name) in names else record.model_copy(update={name: ""}))
+                    for org, record in claims
+                ]
+    return kept
 
 
 def _by_key(claims: Iterable[tuple[str, Record]]) -> list[tuple[tuple[Any, ...], list[tuple[str, Record]]]]:
@@ -90,17 +124,22 @@ def _by_key(claims: Iterable[tuple[str, Record]]) -> list[tuple[tuple[Any, ...],
     return sorted(groups.items(), key=lambda item: item[0])
 
 
-def _merge_stances(said: ToolClaims, context: Context, result: MergedTool) -> None:
+def _merge_stances(
+    texts: Sequence[str],
+    vectors: NDArray[np.float32],
+    claims: Mapping[str, Iterable[tuple[str, Record]]],
+    context: Context,
+    result: MergedTool,
+) -> None:
     by_text: dict[str, dict[Stance, list[tuple[str, Record]]]] = {}
     for section, stance in _STANCES:
-        for org, record in said.claims.get(section, ()):
-            assert isinstance(record, Scenario | Precaution)
-            by_text.setdefault(record.text, {"use": [], "do_not": []})[stance].append((org, record))
-    for group in cluster(said.texts, said.vectors):
+        for org, record in claims.get(section, ()):
+            by_text.setdefault(_text(record), {"use": [], "do_not": []})[stance].append((org, record))
+    for group in cluster(texts, vectors):
         sides: dict[Stance, list[tuple[str, Record]]] = {"use": [], "do_not": []}
         for index in group:
-            for stance, claims in by_text[said.texts[index]].items():
-                sides[stance].extend(claims)
+            for stance, found in by_text[texts[index]].items():
+                sides[stance].extend(found)
         _merge_cluster(sides, context, result)
 
 
@@ -142,18 +181,20 @@ def _winner(votes: Mapping[Stance, tuple[str, ...]]) -> Stance | None:
 
 
 def _representative(claims: Iterable[tuple[str, Record]]) -> str:
-    """The text that most organizations wrote; ties go to the shorter, then the first in order."""
+    """The text that most organizations wrote; ties break by digest."""
     orgs: dict[str, set[str]] = {}
     for org, record in claims:
-        orgs.setdefault(getattr(record, "text"), set()).add(org)  # noqa: B009
-    return min(orgs, key=lambda text: (-len(orgs[text]), len(text), text))
+        orgs.setdefault(_text(record), set()).add(org)
+    if len(orgs) == 1:
+        return next(iter(orgs))
+    return min(orgs, key=lambda text: (-len(orgs[text]), digest(text)))
 
 
 def _one_each(kind: type[Record], claims: Iterable[tuple[str, Record]], context: Context) -> Claims:
     """One claim an organization: its own texts of the cluster merged first, so that volume is no vote."""
     mine: dict[str, list[tuple[str, BaseModel]]] = {}
     for org, record in claims:
-        mine.setdefault(org, []).append((getattr(record, "text"), record))  # noqa: B009
+        mine.setdefault(org, []).append((_text(record), record))
     return [
         (org, own[0][1] if len(own) == 1 else merge_claims(kind, own, context)[0])
         for org, own in sorted(mine.items())
@@ -166,14 +207,8 @@ def _stance_conflict(
     winner: Stance | None,
     context: Context,
 ) -> StanceConflict:
-    abstaining = (
-        {org for claims in sides.values() for org, _ in claims} - set(votes["use"]) - set(votes["do_not"])
-    )
-    claims = {
-        stance: Claim(value=stance, supporters=tuple(sorted({*votes[stance], *abstaining})))
-        for _, stance in _STANCES
-    }
-    said = {str(getattr(record, "evidence") or getattr(record, "text")) for _, record in sides["do_not"]}  # noqa: B009
+    supporters = _supporters(sides, votes)
+    claims = {stance: Claim(value=stance, supporters=supporters[stance]) for _, stance in _STANCES}
     text = _representative([*sides["use"], *sides["do_not"]])
     return StanceConflict(
         tool=context.tool,
@@ -182,24 +217,27 @@ def _stance_conflict(
         winner=claims[winner] if winner else None,
         dissent=tuple(claims[stance] for _, stance in _STANCES if stance != winner),
         resolved_by="majority" if winner else "none",
-        reasons=tuple(sorted(said))[:_MAX_REASONS],
+        reasons=_reasons(_one_each(Precaution, sides["do_not"], context), text),
     )
 
 
-def _with_known_endpoints(result: MergedTool) -> MergedTool:
-    """Records that name an endpoint which the merged tool lacks lose the name, or go if it is their key."""
-    names = {
-        e.name for tool in result.sections["tools"] if isinstance(tool, ToolMetadata) for e in tool.endpoints
-    }
-    for section, kind in SECTIONS.items():
-        reference = next((f for f in signatures(kind) if f.signature.refers_to == "endpoint"), None)
-        if reference is None:
-            continue
-        kept = []
-        for record in result.sections[section]:
-            if getattr(record, reference.name) in names or not getattr(record, reference.name):
-                kept.append(record)
-            elif reference.signature.law != "key":
-                kept.append(record.model_copy(update={reference.name: ""}))
-        result.sections[section] = kept
-    return result
+def _supporters(
+    sides: Mapping[Stance, Sequence[tuple[str, Record]]], votes: Mapping[Stance, tuple[str, ...]]
+) -> dict[Stance, tuple[str, ...]]:
+    """Who says what: the votes, and on both sides those who abstain because they say both equally often.
+
+    A side without a vote is still said by whoever published it, against its own majority.
+    """
+    said: dict[Stance, set[str]] = {stance: {org for org, _ in claims} for stance, claims in sides.items()}
+    abstaining = (said["use"] & said["do_not"]) - {*votes["use"], *votes["do_not"]}
+    return {stance: tuple(sorted({*votes[stance], *abstaining} or said[stance])) for _, stance in _STANCES}
+
+
+def _reasons(claims: Claims, text: str) -> tuple[str, ...]:
+    """What speaks against it in other words than `text`: most organizations first, bounded for the card."""
+    orgs: dict[str, int] = {}
+    for _, record in claims:
+        assert isinstance(record, Precaution)
+        for reason in {record.text, record.evidence} - {text, ""}:
+            orgs[reason] = orgs.get(reason, 0) + 1
+    return tuple(sorted(orgs, key=lambda reason: (-orgs[reason], reason))[:_MAX_REASONS])

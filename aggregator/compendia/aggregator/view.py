@@ -1,30 +1,25 @@
 """The snapshot as a pure view of a set of contributions (DESIGN section 4).
 
-Merging is set union of leaves keyed by (org, round, digest); a tree of aggregators that forwards its members'
-leaves gives the same bytes as one aggregator. The view sorts the leaves and derives everything from them.
+`contribution` reads the set as what each organization says now. Here that is sorted by tool, each tool is
+merged on its own (`merge`, or `untyped`) behind an executor, and the parts are sealed as a snapshot.
 
-Statistics are disjoint windows and add up over rounds; everything else that an organization says is replaced
-by its newest round, so leaving something out retracts it. A tool whose last registration was retracted
-disappears with everything said about it, and comes back with it: the leaves are kept.
+A tool whose last registration was retracted disappears with everything said about it, and comes back with
+it: the leaves are kept.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
+from typing import Literal, get_args
 
 from compendia.contract import (
     SECTIONS,
-    Claim,
     CompendiaError,
     Compendium,
     Conflict,
-    EquivocationConflict,
     ErrorCode,
     Member,
     Record,
@@ -35,42 +30,22 @@ from compendia.contract import (
     seal,
 )
 from compendia.contract.ids import parse_tool_id
-from compendia.contract.signature import Law, Role, record_key, signatures
+from compendia.contract.signature import record_key, signatures
 from compendia.contract.strict_json import canonical
 from compendia.contract.validate import json_refs
 from compendia.text.encode import Encoder
 
+from .contribution import Contribution, Equivocation, counting, fold, statements
 from .executor import Executor
 from .laws import Context, merge_claims
-from .merge import MergedTool, ToolClaims, merge_tool
+from .memo import ViewCache, memo_key
+from .merge import NO_VECTORS, MergedTool, ToolClaims, merge_tool, stance_texts
 from .untyped import merge_tool_untyped
+
+__all__ = ["POLICIES", "Contribution", "Equivocation", "Policy", "ViewCache", "fold", "view"]
 
 Policy = Literal["conflict_log", "round_delayed", "majority", "untyped"]
 POLICIES: tuple[str, ...] = get_args(Policy)
-
-
-@dataclass(frozen=True)
-class Contribution:
-    """A leaf: what one organization sent in one round. digest: SHA-256 (hex) over its bytes as received."""
-
-    org: str
-    round: int
-    digest: str
-    compendium: Compendium
-
-    @property
-    def key(self) -> tuple[str, int, str]:
-        return (self.org, self.round, self.digest)
-
-
-@dataclass(frozen=True)
-class Equivocation:
-    """A second digest that one aggregator refused: the first (`kept`) counts."""
-
-    org: str
-    round: int
-    kept: str
-    refused: str
 
 
 def view(
@@ -83,27 +58,30 @@ def view(
     parent: str = "",
     round: int,
     equivocations: Iterable[Equivocation] = (),
+    cache: ViewCache | None = None,
 ) -> Snapshot:
     """The snapshot of a set of contributions. Same set, same bytes, whatever order, process or executor.
 
     grants: publisher to the organization whose definitions count. encoder: embeds scenario and precaution
     texts for clustering; its fingerprint is recorded, its vectors are not. policy: `conflict_log` is ours;
     the others are the paper's ablations: `round_delayed` shows dissent one round later, `majority` drops it,
-    `untyped` votes on whole tools as flat text. Raises NO_SNAPSHOT when no contribution counts.
+    `untyped` votes on whole tools as flat text. cache: keep one between calls, and only tools with news are
+    merged and encoded. Raises NO_SNAPSHOT when no contribution counts.
     """
     if policy not in POLICIES:
         raise error(ErrorCode.USAGE, f"unknown policy {policy!r}", "--policy", ", ".join(POLICIES))
-    leaves, conflicts = _counting({leaf.key: leaf for leaf in contributions}, equivocations)
+    leaves, found = counting(contributions, equivocations)
+    conflicts: list[Conflict] = list(found)
+    cache = cache or ViewCache()
     if not leaves:
         raise error(ErrorCode.NO_SNAPSHOT, "no contribution counts", fix="publish at least one compendium")
-    merged = _merge(
-        leaves, grants, encoder, executor, merge_tool_untyped if policy == "untyped" else merge_tool
-    )
+    function = merge_tool_untyped if policy == "untyped" else merge_tool
+    merged = _merge(leaves, grants, encoder, executor, function, cache)
     if policy == "conflict_log":
         conflicts += merged.conflicts
     elif policy == "round_delayed":
         earlier = [leaf for leaf in leaves if leaf.round < round]
-        conflicts += _merge(earlier, grants, encoder, executor, merge_tool).conflicts if earlier else []
+        conflicts += _merge(earlier, grants, encoder, executor, merge_tool, cache).conflicts
     return seal(
         parent=parent,
         round=round,
@@ -117,93 +95,28 @@ def view(
     )
 
 
-def fold(contributions: Iterable[Contribution]) -> list[Contribution]:
-    """The same leaves with superseded ones reduced to what still counts: their statistics.
-
-    `view(fold(leaves))` equals `view(leaves)`.
-    """
-    leaves = sorted(contributions, key=lambda leaf: leaf.key)
-    newest = _newest(leaves)
-    dropped = {section: () for section, kind in SECTIONS.items() if not accumulates(kind)}
-    return [
-        leaf
-        if leaf.round == newest[leaf.org]
-        else Contribution(leaf.org, leaf.round, leaf.digest, leaf.compendium.model_copy(update=dropped))
-        for leaf in leaves
-    ]
-
-
-def accumulates(kind: type[Record]) -> bool:
-    """True for a record of statistics alone: keys and sums, no text. Its windows add up over rounds."""
-    fields = [f.signature for f in signatures(kind)]
-    return any(s.law is Law.SUM for s in fields) and all(
-        s.law in (Law.KEY, Law.SUM, Law.COMPUTED) and s.role is not Role.TEXT for s in fields
-    )
-
-
-def _counting(
-    leaves: Mapping[tuple[str, int, str], Contribution], equivocations: Iterable[Equivocation]
-) -> tuple[list[Contribution], list[Conflict]]:
-    """The leaves that count, sorted, and the evidence against those that do not.
-
-    Where two edges accepted different bytes from one organization in one round, neither counts.
-    """
-    digests: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for org, number, mark in leaves:
-        digests[org, number].add(mark)
-    conflicts: list[Conflict] = []
-    for refused in sorted(set(equivocations), key=lambda e: (e.org, e.round, e.kept, e.refused)):
-        if len(digests[refused.org, refused.round]) > 1:
-            continue
-        conflicts.append(
-            _equivocation(
-                refused.org,
-                refused.round,
-                Claim(value=refused.kept, supporters=(refused.org,)),
-                [refused.refused],
-            )
-        )
-    for (org, number), marks in sorted(digests.items()):
-        if len(marks) > 1:
-            conflicts.append(_equivocation(org, number, None, sorted(marks)))
-    counting = [leaf for key, leaf in sorted(leaves.items()) if len(digests[key[0], key[1]]) == 1]
-    return counting, conflicts
-
-
-def _equivocation(org: str, number: int, winner: Claim | None, others: Sequence[str]) -> EquivocationConflict:
-    return EquivocationConflict(
-        tool="",
-        field="digest",
-        winner=winner,
-        dissent=tuple(Claim(value=mark, supporters=(org,)) for mark in others),
-        resolved_by="first" if winner else "none",
-        org=org,
-        round=number,
-    )
-
-
-def _newest(leaves: Iterable[Contribution]) -> dict[str, int]:
-    newest: dict[str, int] = {}
-    for leaf in leaves:
-        newest[leaf.org] = max(leaf.round, newest.get(leaf.org, leaf.round))
-    return newest
-
-
 def _merge(
-    leaves: Sequence[Contribution],
+    counted: Sequence[Contribution],
     grants: Mapping[str, str],
     encoder: Encoder,
     executor: Executor,
     function: Callable[[ToolClaims], MergedTool],
+    cache: ViewCache,
 ) -> MergedTool:
-    said, definitions = _gather(leaves)
-    texts = sorted({text for claims in said.values() for text in _texts(claims)})
-    vectors = encoder.encode_documents(texts)
-    row = {text: index for index, text in enumerate(texts)}
+    said, definitions = _gather(counted)
+    tools = [_claims_of(tool, said[tool], grants) for tool in sorted(said)]
+    keys = [memo_key(claims, function.__name__, encoder.fingerprint) for claims in tools]
+    parts = [cache.get(key) for key in keys]
+    missing = [place for place, part in enumerate(parts) if part is None]
+    todo = [tools[place] for place in missing]
+    if function is merge_tool:
+        todo = _with_vectors(todo, encoder)
+    for place, made in zip(missing, executor.map(function, todo), strict=True):
+        cache.put(keys[place], made)
+        parts[place] = made
     whole = MergedTool()
-    for part in executor.map(
-        function, [_claims_of(tool, said[tool], grants, vectors, row) for tool in sorted(said)]
-    ):
+    for part in parts:
+        assert part is not None
         for section, found in part.sections.items():
             whole.sections[section].extend(found)
         whole.conflicts.extend(part.conflicts)
@@ -212,77 +125,61 @@ def _merge(
 
 
 def _gather(
-    leaves: Sequence[Contribution],
+    counted: Sequence[Contribution],
 ) -> tuple[dict[str, dict[str, list[tuple[str, Record]]]], dict[str, list[tuple[str, Record]]]]:
     """What counts, by tool and section, for tools that somebody registers; and schema definitions by id."""
-    newest = _newest(leaves)
     said: dict[str, dict[str, list[tuple[str, Record]]]] = defaultdict(lambda: defaultdict(list))
     definitions: dict[str, list[tuple[str, Record]]] = defaultdict(list)
-    for leaf in leaves:
-        for section, kind in SECTIONS.items():
-            if leaf.round != newest[leaf.org] and not accumulates(kind):
-                continue
-            for record in getattr(leaf.compendium, section):
+    for statement in statements(counted):
+        for section, records in statement.sections.items():
+            name = _tool_field(SECTIONS[section])
+            for record in records:
                 if isinstance(record, SchemaDefinition):
-                    definitions[record.id].append((leaf.org, record))
+                    definitions[record.id].append((statement.org, record))
                 else:
-                    said[_tool_of(record)][section].append((leaf.org, record))
+                    said[getattr(record, name)][section].append((statement.org, record))
     return {tool: claims for tool, claims in said.items() if claims.get("tools")}, definitions
 
 
-def _tool_of(record: Record) -> str:
-    reference = next((f.name for f in signatures(type(record)) if f.signature.refers_to == "tool"), "id")
-    return str(getattr(record, reference))
-
-
-def _texts(claims: Mapping[str, Sequence[tuple[str, Record]]]) -> set[str]:
-    return {
-        record.text  # type: ignore[attr-defined]
-        for section in ("scenarios", "precautions")
-        for _, record in claims.get(section, ())
-    }
+@functools.cache
+def _tool_field(kind: type[Record]) -> str:
+    return next((f.name for f in signatures(kind) if f.signature.refers_to == "tool"), "id")
 
 
 def _claims_of(
-    tool: str,
-    claims: Mapping[str, Sequence[tuple[str, Record]]],
-    grants: Mapping[str, str],
-    vectors: NDArray[np.float32],
-    row: Mapping[str, int],
+    tool: str, claims: Mapping[str, Sequence[tuple[str, Record]]], grants: Mapping[str, str]
 ) -> ToolClaims:
     grantee = grants.get(parse_tool_id(tool).publisher, "")
     registrars = {org for org, _ in claims["tools"]}
-    texts = tuple(sorted(_texts(claims)))
     return ToolClaims(
         tool=tool,
         owner=grantee if grantee in registrars else "",
-        claims={section: _one_per_org(claims[section]) for section in SECTIONS if claims.get(section)},
-        texts=texts,
-        vectors=vectors[[row[text] for text in texts]],
+        claims={section: tuple(claims[section]) for section in SECTIONS if claims.get(section)},
+        texts=tuple(sorted(stance_texts(claims))),
+        vectors=NO_VECTORS,
     )
 
 
-def _one_per_org(claims: Sequence[tuple[str, Record]]) -> tuple[tuple[str, Record], ...]:
-    """An organization's windows of several rounds added into one claim: support counts organizations."""
-    mine: dict[tuple[str, Any], list[Record]] = defaultdict(list)
-    for org, record in claims:
-        mine[org, record_key(record)].append(record)
-    added = []
-    for (org, _), found in sorted(mine.items(), key=lambda item: item[0]):
-        if len(found) == 1:
-            added.append((org, found[0]))
-        else:
-            total, _ = merge_claims(type(found[0]), [(str(i), r) for i, r in enumerate(found)], Context(""))
-            assert isinstance(total, Record)
-            added.append((org, total))
-    return tuple(added)
+def _with_vectors(tools: Sequence[ToolClaims], encoder: Encoder) -> list[ToolClaims]:
+    """Every text is embedded once, here; a text that is alone in its tool has nothing to be compared with."""
+    texts = sorted({text for claims in tools if len(claims.texts) > 1 for text in claims.texts})
+    vectors = encoder.encode_documents(texts)
+    row = {text: index for index, text in enumerate(texts)}
+    return [
+        replace(claims, vectors=vectors[[row[text] for text in claims.texts]])
+        if len(claims.texts) > 1
+        else claims
+        for claims in tools
+    ]
 
 
 def _merge_definitions(
     definitions: Mapping[str, Sequence[tuple[str, Record]]], grants: Mapping[str, str], whole: MergedTool
 ) -> None:
-    """Merge the schema definitions that the merged tools lead to; the others would only be dead weight."""
-    pending = {target for tool in whole.sections["tools"] for _, target in json_refs(tool, "")}
+    """Merge the schema definitions that merged records lead to; the others would only be dead weight."""
+    pending = {
+        target for found in whole.sections.values() for record in found for _, target in json_refs(record, "")
+    }
     merged: dict[str, Record] = {}
     while pending:
         name = pending.pop()

@@ -1,0 +1,42 @@
+"""Merged tools kept between views: a tool about which nobody says anything new is not merged again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+
+from .merge import MergedTool, ToolClaims
+
+
+class ViewCache:
+    """Merged tools by the digest of everything that went into them; the least recently used go first.
+
+    Holds up to `capacity` tools. For one thread at a time. merged: how many tools it did not have so far.
+    """
+
+    def __init__(self, capacity: int = 20_000) -> None:
+        self._capacity = capacity
+        self._kept: OrderedDict[str, MergedTool] = OrderedDict()
+        self.merged = 0
+
+    def get(self, key: str) -> MergedTool | None:
+        """The merged tool; None when it has to be made."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def put(self, key: str, made: MergedTool) -> None:
+        self.merged += 1
+        self._kept[key] = made
+        while len(self._kept) > self._capacity:
+            self._kept.popitem(last=False)
+
+
+def memo_key(said: ToolClaims, function: str, encoder: str) -> str:
+    """SHA-256 (hex) over the claims, the owner, and what merges and clusters them: vectors follow from it."""
+    total = hashlib.sha256(f"{function}\0{encoder}\0{said.tool}\0{said.owner}".encode())
+    for section, claims in said.claims.items():
+        for org, record in claims:
+            # Field order is fixed and every text is quoted: unequal claims give unequal bytes.
+            total.update(f"\0{section}\0{org}\0{record.model_dump_json(exclude_defaults=True)}".encode())
+    return total.hexdigest()
