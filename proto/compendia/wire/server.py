@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -144,7 +144,13 @@ def _write_whole(path: Path, text: str) -> None:
     part.replace(path)
 
 
-class _Guard(grpc.ServerInterceptor[Any, Any]):
+if TYPE_CHECKING:
+    _Interceptor = grpc.ServerInterceptor[Any, Any]
+else:
+    _Interceptor = grpc.ServerInterceptor  # generic in the stubs alone
+
+
+class _Guard(_Interceptor):
     """Around every call of our services: a slot or BUSY; a CompendiaError becomes a rich status.
 
     Health and reflection pass untouched: they must answer when the server is full.
