@@ -204,7 +204,7 @@ class Validator:
             return kind.model_validate(data)
         except ValidationError as fault:
             for entry in fault.errors(include_url=False):
-                self._add(_from_pydantic(entry, path))
+                self._add(pydantic_problem(entry, path))
         if kind is ToolMetadata and isinstance(data, dict) and isinstance(data.get("id"), str):
             # Its own problem is enough: entries that name it are not blamed as well.
             self._broken.add(data["id"])
@@ -259,7 +259,8 @@ def _refs_in(node: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _refs_in(child, where)
 
 
-def _from_pydantic(entry: Any, path: str) -> Problem:
+def pydantic_problem(entry: Any, path: str) -> Problem:
+    """One entry of pydantic's `ValidationError.errors()` as a problem; `path` is where the record stands."""
     where = path
     for step in entry["loc"]:
         where += f"[{step}]" if isinstance(step, int) else f"{'.' if where else ''}{step}"
