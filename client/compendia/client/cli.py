@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compendia.text.console import EXIT_FAILED, guarded, print_json, print_table, progress, say
 
 if TYPE_CHECKING:
-    from compendia.contract import Compendium, Snapshot
     from compendia.wire.channel import Patience
 
     from .files import Known
@@ -64,6 +63,7 @@ def import_(
 
     from .files import write_whole
     from .importers import import_source
+    from .summary import counts, described
 
     with progress(f"importing {source}"):
         imported = import_source(
@@ -73,9 +73,43 @@ def import_(
     for notice in imported.notices:
         say(f"note: {notice}")
     if as_json:
-        print_json({"out": str(out), "notices": list(imported.notices), **_counts(imported.compendium)})
+        print_json({"out": str(out), "notices": list(imported.notices), **counts(imported.compendium)})
     else:
-        say(f"wrote {out}: {_described(imported.compendium)}")
+        say(f"wrote {out}: {described(imported.compendium)}")
+
+
+@client_app.command()
+@guarded
+def build(
+    sources: Annotated[list[Path], typer.Argument(help="Imported compendia of one organization.")],
+    out: Out,
+    experience: Annotated[
+        list[Path] | None, typer.Option(help="JSONL log of what agents tried. Repeatable.")
+    ] = None,
+    start: Annotated[str, typer.Option("--from", help="Start of the window, 2026-09-01T00:00:00Z.")] = "",
+    end: Annotated[str, typer.Option("--to", help="End of the window, not in it.")] = "",
+    pinned: Pinned = None,
+    as_json: AsJson = False,
+) -> None:
+    """Join imported sources with experience: counts, scenarios, precautions, call templates, all masked.
+
+    The window is read off the log's times where it is not named.
+
+    Example: compendia client build imported.json --experience log.jsonl --out acme.json
+    """
+    from compendia.contract.document import dumps
+
+    from .files import build_files, write_whole
+    from .summary import described, summary
+
+    with progress("building"):
+        compendium = build_files(sources, experience or [], start=start, end=end, pinned=pinned)
+        write_whole(out, dumps(compendium))
+    if as_json:
+        window = compendium.window.model_dump() if compendium.window else None
+        print_json({"out": str(out), "window": window, **summary(compendium)})
+    else:
+        say(f"wrote {out}: {described(compendium)}")
 
 
 @client_app.command()
@@ -127,13 +161,14 @@ def pull(
     Example: compendia client pull --aggregator 127.0.0.1:7700 --out snapshot.json
     """
     from .pull import pull_to
+    from .summary import described, summary
 
     with progress(f"pulling from {aggregator}"):
         snapshot = pull_to(out, aggregator, revision, _patience(timeout, wait))
     if as_json:
-        print_json({"out": str(out), **_summary(snapshot)})
+        print_json({"out": str(out), **summary(snapshot)})
     else:
-        say(f"wrote {out}: {snapshot.revision}, {_described(snapshot.compendium)}")
+        say(f"wrote {out}: {snapshot.revision}, {described(snapshot)}")
 
 
 @guarded
@@ -146,25 +181,22 @@ def validate(
 
     Example: compendia validate acme.json --pinned snapshot.json
     """
-    from compendia.contract import ERRORS, CompendiaError
+    from compendia.contract import CompendiaError
 
     from .files import read_document
+    from .summary import described, problems, summary
 
     try:
         with progress(f"checking {file}"):
             document = read_document(file, _known_in(pinned))
     except CompendiaError as fault:
         if as_json:
-            problems = [
-                {**vars(problem), "fix": problem.fix or ERRORS[problem.code].fix}
-                for problem in fault.problems
-            ]
-            print_json({"file": str(file), "valid": False, "problems": problems})
+            print_json({"file": str(file), "valid": False, "problems": problems(fault)})
         raise
     if as_json:
-        print_json({"file": str(file), "valid": True, "problems": [], **_summary(document)})
+        print_json({"file": str(file), "valid": True, "problems": [], **summary(document)})
     else:
-        say(f"{file} is valid: {_described(_compendium_of(document))}")
+        say(f"{file} is valid: {described(document)}")
 
 
 @guarded
@@ -240,11 +272,7 @@ def diff(
     else:
         say("no differences")
     if found:
-        _leave(EXIT_FAILED)
-
-
-def _leave(code: int) -> NoReturn:
-    raise typer.Exit(code)
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _patience(timeout_s: float, wait: bool) -> Patience:
@@ -264,34 +292,6 @@ def _known_at(aggregator: str, patience: Patience) -> Known:
     from .pull import pull as fetch
 
     return lambda revision: fetch(aggregator, revision, patience).known_tools()
-
-
-def _compendium_of(document: Compendium | Snapshot) -> Compendium:
-    from compendia.contract import Snapshot
-
-    return document.compendium if isinstance(document, Snapshot) else document
-
-
-def _counts(compendium: Compendium) -> dict[str, int]:
-    from compendia.contract import SECTIONS
-
-    return {section: len(getattr(compendium, section)) for section in SECTIONS}
-
-
-def _described(compendium: Compendium) -> str:
-    return (
-        ", ".join(f"{count} {section}" for section, count in _counts(compendium).items() if count) or "empty"
-    )
-
-
-def _summary(document: Compendium | Snapshot) -> dict[str, object]:
-    from compendia.contract import Snapshot
-
-    counts = _counts(_compendium_of(document))
-    if isinstance(document, Snapshot):
-        orgs = sorted({member.org for member in document.members})
-        return {"revision": document.revision, "round": document.round, "organizations": orgs, **counts}
-    return {"org": document.org, **counts}
 
 
 def _short(text: str) -> str:
