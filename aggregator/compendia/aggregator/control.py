@@ -67,7 +67,7 @@ def open_round(
     members: tuple[str, ...] = (),
     patience: Patience = DEFAULT_PATIENCE,
 ) -> RoundReport:
-    """Open the next round; 0 takes the server's default. Raises ROUND_OPEN, USAGE, OUT_OF_RANGE."""
+    """Open the next round; 0 takes the server's default. Raises ROUND_OPEN, USAGE."""
     request = pb.OpenRoundRequest(quorum=quorum, deadline_s=deadline_s, members=members)
     return _report(_ask(address, patience, lambda stub, wait: stub.OpenRound(request, **wait), once=True))
 

@@ -92,9 +92,6 @@ class AggregatorService(AggregatorServicer):
             yield pb.SnapshotChunk(chunk=data[start : start + CHUNK_BYTES])
 
     def OpenRound(self, request: pb.OpenRoundRequest, context: grpc.ServicerContext) -> pb.RoundState:
-        if request.deadline_s < 0:
-            message = f"a deadline in {request.deadline_s} s has passed"
-            raise error(ErrorCode.OUT_OF_RANGE, message, "deadline_s")
         event = Open(
             quorum=request.quorum or self._settings.quorum,
             deadline_s=request.deadline_s or self._settings.deadline_s,
