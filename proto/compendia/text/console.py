@@ -10,9 +10,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
-from compendia.contract.errors import ERRORS, CompendiaError
+if TYPE_CHECKING:
+    from compendia.contract.errors import CompendiaError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,6 +69,8 @@ def progress(message: str) -> Iterator[None]:
 
 def fail(fault: CompendiaError) -> NoReturn:
     """Write every problem to stderr and leave with the exit code of its kind."""
+    from compendia.contract.errors import ERRORS
+
     for problem in fault.problems:
         say(f"error: {problem}")
     raise SystemExit(_EXIT_BY_STATUS.get(ERRORS[fault.code].grpc_status, EXIT_FAILED))
@@ -80,7 +83,11 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except CompendiaError as fault:
+        except ValueError as fault:  # importing the contract costs every `--help` a fifth of a second
+            from compendia.contract.errors import CompendiaError
+
+            if not isinstance(fault, CompendiaError):
+                raise
             fail(fault)
 
     return run

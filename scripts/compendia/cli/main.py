@@ -11,8 +11,11 @@ from typing import Annotated
 
 import typer
 
+import compendia.aggregator.cli
 import compendia.benchmarks.cli
 import compendia.client.cli
+
+from . import demo
 
 EXIT_PIPE_CLOSED = 141  # as the shell reports SIGPIPE
 
@@ -23,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for area in (compendia.client.cli, compendia.benchmarks.cli):
+for area in (compendia.client.cli, compendia.aggregator.cli, compendia.benchmarks.cli, demo):
     area.register(app)
 
 
