@@ -154,8 +154,3 @@ def window_of(outcomes: Iterable[Outcome]) -> Window:
         )
     after = datetime.fromisoformat(max(times)) + timedelta(seconds=1)
     return Window(start=min(times), end=after.strftime(TIME_FORMAT))
-
-
-def within(outcomes: Iterable[Outcome], window: Window) -> tuple[Outcome, ...]:
-    """The outcomes of a window; those without a time count as inside."""
-    return tuple(o for o in outcomes if not o.time or window.start <= o.time < window.end)

