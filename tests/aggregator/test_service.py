@@ -33,7 +33,7 @@ from compendia.aggregator.service import ServiceSettings
 from compendia.aggregator.store import Evidence, SqlStore
 from compendia.client.publish import publish
 from compendia.client.pull import pull
-from compendia.contract import CompendiaError, ErrorCode, Scenario, strict_json
+from compendia.contract import CompendiaError, ErrorCode, Scenario, ToolMetadata, strict_json
 from compendia.text.encode import HashingEncoder, Vectors
 from compendia.wire.channel import Patience
 from compendia.wire.framing import Caps, compress
@@ -407,6 +407,30 @@ def test_a_merge_that_breaks_ends_the_round_and_loses_nothing(tmp_path: Path) ->
         publish(server.address, compendium("beta"), patience=QUICK)
         close_round(server.address, patience=QUICK)
         assert {m.org for m in pull(server.address, patience=QUICK).members} == {"alpha", "beta"}
+
+
+class CountingExecutor(SerialExecutor):
+    """Counts the tools that are merged, over all merges."""
+
+    merged = 0
+
+    def map(self, function: Any, items: Any) -> Any:
+        type(self).merged += len(items)
+        return super().map(function, items)
+
+
+def test_a_later_round_merges_only_tools_with_news() -> None:
+    with aggregator(executor=CountingExecutor) as server:
+        other = ToolMetadata(id="acme/weather/warnings")
+        both = (*compendium().tools, other)
+        open_round(server.address, patience=QUICK)
+        publish(server.address, compendium(tools=both), patience=QUICK)
+        close_round(server.address, patience=QUICK)
+        assert CountingExecutor.merged == 2
+        open_round(server.address, patience=QUICK)
+        publish(server.address, compendium("beta", window=None, usage=()), patience=QUICK)
+        close_round(server.address, patience=QUICK)
+        assert CountingExecutor.merged == 3
 
 
 # --- restart

@@ -41,7 +41,7 @@ from .rounds import (
     step,
 )
 from .store import Store, StoredContribution, StoredRound, StoredSnapshot
-from .view import Contribution, Equivocation, Policy, view
+from .view import Contribution, Equivocation, Policy, ViewCache, view
 
 Upload = tuple[StoredContribution, bytes]
 
@@ -77,6 +77,7 @@ class Coordinator:
         self._changed = threading.Condition(threading.RLock())
         self._state = _restored(store)
         self._known: OrderedDict[str, KnownTools] = OrderedDict()
+        self._merged_tools = ViewCache()  # of the merger's thread alone
         self._merger = ThreadPoolExecutor(1, thread_name_prefix="merge")
         self._due: list[Event] = []
         self._ending = threading.Event()
@@ -237,6 +238,7 @@ class Coordinator:
                 parent=earlier[-1] if earlier else "",
                 round=round,
                 equivocations=evidence,
+                cache=self._merged_tools,
             )
         data = b"".join(encode_snapshot(snapshot))
         digest = hashlib.sha256(data).hexdigest()
