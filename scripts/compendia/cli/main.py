@@ -14,6 +14,7 @@ import typer
 import compendia.aggregator.cli
 import compendia.benchmarks.cli
 import compendia.client.cli
+import compendia.router.cli
 
 from . import demo
 
@@ -26,7 +27,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for area in (compendia.client.cli, compendia.aggregator.cli, compendia.benchmarks.cli, demo):
+for area in (
+    compendia.client.cli,
+    compendia.aggregator.cli,
+    compendia.router.cli,
+    compendia.benchmarks.cli,
+    demo,
+):
     area.register(app)
 
 
