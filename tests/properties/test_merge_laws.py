@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from leaves import ORGS, TEXTS, leaf, rounds_of_leaves, tool
 
 from compendia.aggregator.executor import SerialExecutor
-from compendia.aggregator.laws import vote
 from compendia.aggregator.view import POLICIES, Contribution, Policy, fold, view
+from compendia.aggregator.votes import vote
 from compendia.contract import Precaution, Scenario, Snapshot, StanceConflict
 from compendia.contract.document import check, snapshot_dumps, snapshot_loads
 from compendia.text.encode import HashingEncoder
