@@ -6,6 +6,7 @@ before the acknowledgement. A dead client cannot hang a round: the deadline clos
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -56,7 +57,7 @@ class Submit:
 
 @dataclass(frozen=True)
 class Close:
-    """Close by hand. force: merge below the quorum too."""
+    """Close by hand. force: merge below the quorum too, and again a round that ended without a snapshot."""
 
     round: int = 0
     force: bool = False
@@ -148,15 +149,20 @@ def step(state: RoundsState, event: Event, now: float) -> Step:
 def _open(state: RoundsState, event: Open, now: float) -> Step:
     if state.phase in (Phase.OPEN, Phase.MERGING):
         return _refused(state, ErrorCode.ROUND_OPEN, f"round {state.round} is {state.phase}")
-    if event.members and event.quorum > len(event.members):
-        message = f"a quorum of {event.quorum} is more than the {len(event.members)} members"
+    members = tuple(sorted(set(event.members)))
+    if members and event.quorum > len(members):
+        message = f"a quorum of {event.quorum} is more than the {len(members)} members"
         return _refused(state, ErrorCode.USAGE, message)
+    # Also NaN: no clock ever reaches it, and the round would hang.
+    if event.deadline_s is not None and not 0 < event.deadline_s < math.inf:
+        message = f"{event.deadline_s} seconds from now is no deadline"
+        return _refused(state, ErrorCode.USAGE, message, "give a finite number of seconds above 0")
     opened = RoundsState(
         round=state.round + 1,
         phase=Phase.OPEN,
         quorum=max(1, event.quorum),
         deadline=None if event.deadline_s is None else now + event.deadline_s,
-        members=tuple(sorted(set(event.members))),
+        members=members,
     )
     return opened, (SaveRound(opened),)
 
@@ -194,13 +200,15 @@ def _submit(state: RoundsState, event: Submit, now: float) -> Step:
         Persist(event.org, number, event.digest),
         Acknowledge(event.org, number, event.digest, repeated=False),
     )
-    if accepted.members and set(accepted.members) <= set(accepted.submitted):
+    if _is_complete(accepted):
         closing, more = _start_merge(accepted)
         return closing, effects + more
     return accepted, effects
 
 
 def _close(state: RoundsState, event: Close) -> Step:
+    if event.force and state.failure and state.submitted and event.round in (0, state.round):
+        return _start_merge(state)  # the quorum never came, or the merge broke: nothing was lost
     if state.phase is not Phase.OPEN or event.round not in (0, state.round):
         return _refused(state, ErrorCode.NO_OPEN_ROUND, f"round {event.round or state.round} is not open")
     if len(state.submitted) < state.quorum and not (event.force and state.submitted):
@@ -213,7 +221,11 @@ def _close(state: RoundsState, event: Close) -> Step:
 
 
 def _tick(state: RoundsState, now: float) -> Step:
-    if state.phase is not Phase.OPEN or not _is_over(state, now):
+    if state.phase is not Phase.OPEN:
+        return state, ()
+    if _is_complete(state):
+        return _start_merge(state)  # a crash came between the last contribution and the close
+    if not _is_over(state, now):
         return state, ()
     if len(state.submitted) >= state.quorum:
         return _start_merge(state)
@@ -233,8 +245,12 @@ def _merged(state: RoundsState, event: Merged) -> Step:
 
 
 def _start_merge(state: RoundsState) -> Step:
-    merging = replace(state, phase=Phase.MERGING)
+    merging = replace(state, phase=Phase.MERGING, failure="")
     return merging, (SaveRound(merging), StartMerge(state.round))
+
+
+def _is_complete(state: RoundsState) -> bool:
+    return bool(state.members) and set(state.members) <= set(state.submitted)
 
 
 def _is_over(state: RoundsState, now: float) -> bool:
