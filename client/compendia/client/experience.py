@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
@@ -18,12 +18,12 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationError
 from compendia.contract import CompendiaError, ErrorCode, Problem, Record, Window, error, strict_json
 from compendia.contract.compendium import Name, Text
 from compendia.contract.strict_json import check_text
+from compendia.contract.times import write_time
 from compendia.contract.validate import pydantic_problem
 
 from .importers.texts import Notices, visible
 
 MAX_PROBLEMS = 20
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _utc(text: str) -> str:
             f"{text[:40]!r} is not a time with its zone",
             fix="write it as 2026-09-04T10:00:00Z",
         )
-    return moment.astimezone(UTC).strftime(TIME_FORMAT)
+    return write_time(moment)
 
 
 class _Line(Record):
@@ -153,4 +153,4 @@ def window_of(outcomes: Iterable[Outcome]) -> Window:
             "name the window with --from and --to",
         )
     after = datetime.fromisoformat(max(times)) + timedelta(seconds=1)
-    return Window(start=min(times), end=after.strftime(TIME_FORMAT))
+    return Window(start=min(times), end=write_time(after))

@@ -15,6 +15,7 @@ from .ids import check_part, parse_tool_id
 from .licence import check_licence
 from .signature import Law, Role, Signature
 from .strict_json import check_text
+from .times import check_time
 
 SCHEMA_VERSION = 1
 MAX_TEXT = 16_384
@@ -37,7 +38,7 @@ Licence = Annotated[str, StringConstraints(max_length=256), AfterValidator(check
 Licences = Annotated[tuple[Licence, ...], Field(strict=False)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]
 Count = Annotated[int, Field(ge=-(2**53), le=2**53)]  # a merged sum; what one organization may send: _COUNT
-Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+Timestamp = Annotated[str, AfterValidator(check_time)]
 JsonType = Literal["string", "number", "integer", "boolean", "array", "object", "null", "any"]
 SourceType = Literal["calculated", "experimental", "literature", "measured", "curated", "user", "unknown"]
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from . import strict_json
 from .compendium import HEADER_FIELDS, SECTIONS, Compendium, Record
-from .errors import CompendiaError, ErrorCode, error
+from .errors import CompendiaError, ErrorCode, Problem, error
 from .signature import record_key
 from .snapshot import Snapshot
 from .validate import KnownTools, Validator
@@ -86,13 +86,28 @@ def loads(data: bytes | str, known: KnownTools | None = None) -> Compendium:
 
 
 def check(compendium: Compendium, known: KnownTools | None = None, *, computed_allowed: bool = False) -> None:
-    """Validate a compendium made in code as strictly as one that was read. Raises CompendiaError."""
+    """Validate a compendium made in code as strictly as one that was read: by what its records are when
+    written. Raises CompendiaError."""
     validator = Validator(known, computed_allowed=computed_allowed)
     validator.header(header_json(compendium))
     for name in SECTIONS:
         for index, record in enumerate(getattr(compendium, name)):
-            validator.record(name, index, record)
+            validator.record(name, index, _as_read(record, f"{name}[{index}]"))
     validator.finish()
+
+
+def _as_read(record: Record, path: str) -> Any:
+    """What a reader of the written record gets. Raises CompendiaError where it is not JSON of text."""
+    try:
+        text = strict_json.canonical(record_json(record))
+    except ValueError:
+        raise error(ErrorCode.NOT_A_NUMBER, "holds NaN or an infinity", path) from None
+    try:
+        return strict_json.loads(text)
+    except CompendiaError as fault:
+        raise CompendiaError(
+            Problem(p.code, p.message, f"{path}.{p.path}", p.fix) for p in fault.problems
+        ) from None
 
 
 def load(path: Path, known: KnownTools | None = None) -> Compendium:
@@ -115,7 +130,7 @@ def snapshot_dumps(snapshot: Snapshot) -> str:
 def snapshot_loads(data: bytes | str) -> Snapshot:
     """Parse and validate a snapshot document. Raises CompendiaError."""
     tree = strict_json.loads(data)
-    if not isinstance(tree, dict) or "compendium" not in tree:
+    if not isinstance(tree, dict) or not isinstance(tree.get("compendium"), dict):
         raise error(
             ErrorCode.BAD_FIELD, "this is not a snapshot", "$", "make one with `compendia client pull`"
         )

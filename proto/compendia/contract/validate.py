@@ -167,9 +167,12 @@ class Validator:
                     )
                 )
         elif not isinstance(made.value, expected) or isinstance(made.value, bool):
-            self._add(
-                Problem(ErrorCode.BAD_FIELD, f"{made.key!r} cannot hold {made.value!r}", f"{path}.value")
+            code = (
+                ErrorCode.NOT_A_NUMBER
+                if expected is not str and _not_finite(made.value)
+                else ErrorCode.BAD_FIELD
             )
+            self._add(Problem(code, f"{made.key!r} cannot hold {str(made.value)[:80]!r}", f"{path}.value"))
         elif made.key == "same_as" and isinstance(made.value, str):
             value = made.value
             self._collect(f"{path}.value", lambda: parse_tool_id(value))
@@ -268,12 +271,20 @@ def pydantic_problem(entry: Any, path: str) -> Problem:
     if isinstance(cause, CompendiaError):
         return Problem(cause.code, cause.problems[0].message, where, cause.problems[0].fix)
     kind = entry["type"]
+    if kind == "recursion_depth_exceeded":
+        return Problem(
+            ErrorCode.INVALID_JSON, "nested too deeply", f"{path}.{entry['loc'][0]}", "flatten the value"
+        )
     if kind in {"greater_than_equal", "less_than_equal"}:
         return Problem(ErrorCode.OUT_OF_RANGE, f"{entry['input']!r}: {entry['msg']}", where)
-    if kind == "finite_number" or str(entry["input"]).lower().strip("+-") in {"nan", "inf", "infinity"}:
+    if kind == "finite_number" or _not_finite(entry["input"]):
         return Problem(ErrorCode.NOT_A_NUMBER, f"{entry['input']!r} is not finite", where)
     if kind == "extra_forbidden":
         return Problem(ErrorCode.BAD_FIELD, "unknown field", where, "remove it, or check its spelling")
     if kind == "missing":
         return Problem(ErrorCode.BAD_FIELD, "is missing", where, "add it")
     return Problem(ErrorCode.BAD_FIELD, f"{entry['msg']}, found {str(entry['input'])[:80]!r}", where)
+
+
+def _not_finite(value: Any) -> bool:
+    return str(value).lower().strip("+-") in {"nan", "inf", "infinity"}
