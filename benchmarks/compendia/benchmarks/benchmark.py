@@ -41,6 +41,7 @@ class Session:
     inputs: dict[str, str] = field(default_factory=dict)
     logs: dict[str, str] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def dataset(self, name: str) -> Path:
         """The folder of a dataset. Raises DATA_MISSING."""
@@ -49,6 +50,13 @@ class Session:
     def record_input(self, name: str, path: Path) -> None:
         """Note a file that was read, by its SHA-256."""
         self.inputs[name] = sha256_of(path)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` returns, made once for all parts of the run."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: T = self._made[name]
+        return made
 
     def log(self, name: str) -> DecisionLog:
         """A JSONL log of single decisions, `NAME.jsonl`; its digest enters the manifest."""

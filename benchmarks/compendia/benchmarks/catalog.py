@@ -165,6 +165,7 @@ OPENERS = (
 )
 WINDOW = Window(start="2026-01-01T00:00:00Z", end="2026-02-01T00:00:00Z")
 PARAPHRASE_SHARE = 0.3  # of the requests, how many repeat another organization's in other words
+COMMON_REQUESTS = 6  # what several organizations ask of one tool
 PRECAUTION_SHARE = 0.08
 
 
@@ -208,7 +209,7 @@ def requests(seed: int, number: int, org: str, count: int) -> Iterator[str]:
     """Requests for a tool as one organization masked them; some are paraphrases of what others also ask."""
     shared, own = random.Random(f"{seed}/shared/{number}"), random.Random(f"{seed}/{org}/{number}")
     thing = random.Random(f"{seed}/tool/{number}").choice(THINGS)
-    common = [_request(shared, thing) for _ in range(max(1, count // 2))]
+    common = [_request(shared, thing) for _ in range(COMMON_REQUESTS)]
     for _ in range(count):
         if own.random() < PARAPHRASE_SHARE:
             words = own.choice(common).split()
@@ -217,10 +218,13 @@ def requests(seed: int, number: int, org: str, count: int) -> Iterator[str]:
             yield _request(own, thing)
 
 
-def contribution(
-    seed: int, org: str, tools: range, scenarios: int, *, with_templates: bool = True
-) -> Compendium:
-    """One organization's compendium: `scenarios` requests spread evenly over the tools it knows.
+def popularity(seed: int, number: int) -> float:
+    """How much a tool is used next to others: a few very much, most hardly (Pareto, capped)."""
+    return min(random.Random(f"{seed}/popularity/{number}").paretovariate(1.1), 100.0)
+
+
+def contribution(seed: int, org: str, tools: range, scenarios: int) -> Compendium:
+    """One organization's compendium: `scenarios` requests, spread over its tools by their popularity.
 
     A share of them are precautions instead (`PRECAUTION_SHARE`), of the same wording as other
     organizations' scenarios, so that stances really are disputed.
@@ -229,8 +233,12 @@ def contribution(
     made = {number: tool(seed, number) for number in numbers}
     draw = random.Random(f"{seed}/{org}")
     found: dict[tuple[str, str], Scenario | Precaution] = {}
-    for place, number in enumerate(numbers):
-        share = scenarios * (place + 1) // len(numbers) - scenarios * place // len(numbers)
+    weights = [popularity(seed, number) for number in numbers]
+    total, passed, given = sum(weights), 0.0, 0
+    for number, weight in zip(numbers, weights, strict=True):
+        passed += weight
+        share = round(scenarios * passed / total) - given
+        given += share
         asked = requests(seed, number, org, share * 4 + 8)
         taken = 0
         for text in asked:
@@ -254,7 +262,7 @@ def contribution(
         ),
         scenarios=tuple(entry for entry in used if isinstance(entry, Scenario)),
         precautions=tuple(entry for entry in used if isinstance(entry, Precaution)),
-        templates=tuple(_template(t) for t in made.values()) if with_templates else (),
+        templates=tuple(_template(t) for t in made.values()),
     )
 
 

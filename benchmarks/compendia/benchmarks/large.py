@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from compendia.contract import CompendiaError, Compendium, ErrorCode, Record, Scenario
+from compendia.contract import SECTIONS, CompendiaError, Compendium, ErrorCode, Record, Scenario, ToolMetadata
 from compendia.contract.document import dumps, record_json, sorted_compendium
 from compendia.contract.signature import record_key
 from compendia.contract.strict_json import canonical
@@ -27,7 +27,7 @@ STEP_SCENARIOS = 600
 
 
 def large_compendium(session: Session, org: str, megabytes: float) -> Compendium:
-    """A valid compendium whose canonical JSON is at least `megabytes` (1e6 bytes) long, and at most 2 % more.
+    """A valid compendium whose canonical JSON is at least `megabytes` (1e6 bytes) long, and hardly more.
 
     Whole sources of the datasets as far as they fit, the recorded requests of ToolBench G3 as scenarios, and
     generated tools with scenarios for the rest; the manifest says how many are which.
@@ -63,11 +63,21 @@ def large_compendium(session: Session, org: str, megabytes: float) -> Compendium
     return made
 
 
+def documented_tools(session: Session, count: int) -> list[ToolMetadata]:
+    """`count` different tools of the datasets, or as many as there are; none where there are no datasets."""
+    tools: dict[str, ToolMetadata] = {}
+    for part in _sources(session, "benchmark"):
+        tools |= {tool.id: tool for tool in part.tools if tool.id not in tools}
+        if len(tools) >= count:
+            break
+    return list(tools.values())[:count]
+
+
 def _fresh(
     part: Compendium, sections: dict[str, dict[tuple[object, ...], Record]]
 ) -> Iterator[tuple[str, Record]]:
-    """The records of a part that are not there yet; nothing about a tool that is left out."""
-    for section in ("definitions", "tools", "usage", "scenarios", "precautions", "templates", "annex"):
+    """The records of a part that are not there yet."""
+    for section in SECTIONS:
         for record in getattr(part, section):
             if record_key(record) not in sections.get(section, {}):
                 yield section, record
@@ -80,16 +90,17 @@ def _sources(session: Session, org: str) -> Iterator[Compendium]:
         if fault.code is not ErrorCode.DATA_MISSING:
             raise
         return  # everything is generated, and the manifest says so
-    yield from _documentation(directory, org)
+    yield from _documentation(session, directory, org)
 
 
-def _documentation(directory: Path, org: str) -> Iterator[Compendium]:
+def _documentation(session: Session, directory: Path, org: str) -> Iterator[Compendium]:
     from compendia.client.importers import import_source
     from compendia.client.importers.report import find_sources
 
     sources = sorted(find_sources(directory), key=lambda source: KINDS.index(source[0]))
     for kind, path in sources:
         name = path.parent.name if path.stem == "tools" else path.stem
+        session.record_input(path.relative_to(directory).as_posix(), path)
         imported = import_source(kind, path.read_bytes(), org=org, source_name=name).compendium
         if path.parent.name == "toolbench_g3":
             imported = imported.model_copy(

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from compendia.contract import Compendium, Snapshot
+from compendia.contract import CompendiaError, Compendium, ErrorCode, Snapshot
 from compendia.text.encode import Encoder, HashingEncoder
 
 from .benchmark import Figures, Session
 from .catalog import contribution
+from .datasets import read_stabletoolbench, stratified
+from .large import documented_tools
 from .metrics import quantile
 from .stb_docs import documentation_snapshot
 
@@ -40,39 +42,62 @@ class CountingEncoder:
         return self._encoder.encode_documents(texts)
 
 
-def catalogue(seed: int, entries: int, org: str = "atlas") -> Compendium:
-    """A catalogue with about one tool in ten entries, the rest experience about them."""
-    tools = max(1, round(entries * TOOLS_SHARE))
-    return contribution(seed, org, range(tools), entries - tools)
+def catalogue(session: Session) -> Compendium:
+    """Three tools to 27 scenarios or precautions about them, `ENTRIES` (or --limit) in all.
+
+    The tools are the datasets' own as far as there are any, the requests are generated: documentation is what
+    is searched by words, and made-up words would make that too easy.
+    """
+    entries = session.options.limit or ENTRIES
+    count = max(1, round(entries * TOOLS_SHARE))
+    made = contribution(session.options.seed, "atlas", range(count), entries - count)
+    real = documented_tools(session, count)
+    session.notes["search"] = {"tools": count, "tools_from_datasets": len(real), "requests": "generated"}
+    new_ids = {old.id: new.id for old, new in zip(made.tools, real, strict=False)}
+    tools = (*real, *made.tools[len(real) :])
+    moved = {
+        section: tuple(
+            record.model_copy(update={"tool": new_ids.get(record.tool, record.tool), "endpoint": ""})
+            for record in records
+        )
+        for section, records in (("scenarios", made.scenarios), ("precautions", made.precautions))
+    }
+    return made.model_copy(update={"tools": tools, "usage": (), "templates": (), **moved})
+
+
+def queries(session: Session, compendium: Compendium) -> list[str]:
+    """Requests that no entry equals: StableToolBench's where they are, else reworded scenarios."""
+    try:
+        asked = read_stabletoolbench(session.dataset("stabletoolbench")).queries
+        return [query.text for query in stratified(asked, QUERIES)]
+    except CompendiaError as fault:
+        if fault.code is not ErrorCode.DATA_MISSING:
+            raise
+    texts = [scenario.text for scenario in compendium.scenarios]
+    return [f"{texts[place * len(texts) // QUERIES]} as soon as possible" for place in range(QUERIES)]
 
 
 def search(session: Session) -> Figures:
-    """Milliseconds from an encoded query to the ranked tools: median and 95th percentile."""
+    """Milliseconds from an encoded query to its ranked tools: median and 95th percentile."""
     from compendia.router.query import encode_query, read_query
     from compendia.router.route import Router
 
-    entries = session.options.limit or ENTRIES
     encoder = HashingEncoder()
-    snapshot = documentation_snapshot(catalogue(session.options.seed, entries), encoder.fingerprint)
-    router = Router(snapshot, encoder)
-    asked = [scenario.text for scenario in snapshot.compendium.scenarios]
-    # Other words than any entry holds, so that nothing is found by being equal.
-    texts = [f"{asked[place * len(asked) // QUERIES]} as soon as possible" for place in range(QUERIES)]
-    encoded = [encode_query(read_query(text), encoder) for text in texts]
+    compendium = session.once("catalogue", lambda: catalogue(session))
+    router = Router(documentation_snapshot(compendium, encoder.fingerprint), encoder)
+    encoded = [encode_query(read_query(text), encoder) for text in queries(session, compendium)]
     milliseconds = []
     for number, query in enumerate([*encoded[:WARM_UP], *encoded]):
         started = time.perf_counter()
         router.revision.rank(query, 5)
         if number >= WARM_UP:
             milliseconds.append((time.perf_counter() - started) * 1e3)
-    size = len(router.revision.index)
-    session.notes["search"] = {
-        "entries": size,
-        "tools": len(snapshot.compendium.tools),
-        "queries": len(texts),
-        "texts": "generated",
+    session.notes["search"] |= {
+        "entries": len(router.revision.index),
+        "queries": len(encoded),
         "covers": "dense and lexical search, features, ranking; encoding excluded",
     }
+    entries = session.options.limit or ENTRIES
     return {
         f"search_ms_p50/{entries}": quantile(milliseconds, 0.5),
         f"search_ms_p95/{entries}": quantile(milliseconds, 0.95),
@@ -83,9 +108,8 @@ def refresh(session: Session) -> Figures:
     """How many texts a refresh encodes after one tool's description changed, counted at the encoder."""
     from compendia.router.route import Router
 
-    entries = session.options.limit or ENTRIES
     encoder = CountingEncoder(HashingEncoder())
-    before = catalogue(session.options.seed, entries)
+    before = session.once("catalogue", lambda: catalogue(session))
     router = Router(documentation_snapshot(before, encoder.fingerprint), encoder)
     encoder.texts.clear()
     router.refresh(changed(before, encoder.fingerprint))

@@ -118,9 +118,9 @@ def read_setting(session: Session, cache: Path | None = None) -> Setting:
     return Setting(corpus, queries, encoder, snapshot, names)
 
 
-def ask(router: Router, setting: Setting, query: Query) -> list[str]:
-    """The first K distinct names that the router retrieves."""
-    ranking = router.retrieve(query.text, DEPTH)
+def ask(router: Router, setting: Setting, query: Query, depth: int = DEPTH) -> list[str]:
+    """The first K distinct names that the router retrieves among `depth` tools."""
+    ranking = router.retrieve(query.text, depth)
     return distinct([setting.names[candidate.tool] for candidate in ranking.candidates], K)
 
 
@@ -165,8 +165,9 @@ def reranking(session: Session) -> Figures:
     before, after = [], []
     with session.log("reranking") as log:
         for query in session.track(queries, "stb-docs with the local LLM"):
-            before.append(ask(own, setting, query))
-            after.append(ask(reranked, setting, query))
+            # The LLM reads K cards, as it does when a plan is made.
+            before.append(ask(own, setting, query, K))
+            after.append(ask(reranked, setting, query, K))
             log.write(query=query.id, gold=sorted(query.gold), retrieved=before[-1], reranked=after[-1])
     session.notes["reranker"] = {"fingerprint": reranker.fingerprint, "cards_scored_now": reranker.scored}
     first_before, first_after = Evaluation(queries, before).first(), Evaluation(queries, after).first()
