@@ -1,13 +1,15 @@
-"""What a cosine means, per encoder and per snapshot, from everyday sentences that no catalog answers.
+"""What a cosine means, for any encoder, from everyday sentences that no catalog answers.
 
-Encoders differ: unrelated texts have cosine about 0.1 under MiniLM and about 0.8 under e5. `relative` maps
-the encoder's background to 0 and identity to 1, so that one threshold serves both. `probes.txt` was written
-for this: sixty requests in a dozen languages that a person makes of another person.
+Encoders differ: unrelated texts have cosine about 0.1 under MiniLM and about 0.8 under e5; and under each,
+some queries lie nearer to everything than others. So a cosine is measured against those that the same query
+has with the probes: `relative` maps their mean to 0 and identity to 1, and one threshold serves all. Against
+one level per encoder, this took the in-scope queries that e5 answers from 70 to 92 % (see `abstain`).
+
+`probes.txt` was written for this: sixty requests in a dozen languages that a person makes of another person.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from compendia.text.encode import Encoder
 
 from .query import EncodedQuery, encode_all
+from .vectors import Vectors
 
 
 @cache
@@ -26,18 +29,26 @@ def probes() -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line)
 
 
-@dataclass(frozen=True)
 class Background:
-    """What the encoder makes of unrelated requests: `level` is the mean cosine of a probe as a query with
-    another as a document, `spread` the standard deviation of those cosines on the relative scale."""
+    """The probes under one encoder. Deterministic for an encoder."""
 
-    level: float
-    spread: float
-    probes: tuple[EncodedQuery, ...]
+    def __init__(self, encoder: Encoder) -> None:
+        self.probes: tuple[EncodedQuery, ...] = tuple(encode_all(list(probes()), encoder))
+        documents = encoder.encode_documents(probes()).astype(np.float64)
+        self._sum: NDArray[np.float64] = documents.sum(axis=0)
+        self._of_probe = dict(zip(probes(), documents, strict=True))
 
-    def relative(self, cosines: NDArray[np.float32] | float) -> NDArray[np.float64]:
-        """Cosines on the scale where unrelated requests are 0 and equal ones 1."""
-        return relative(cosines, self.level)
+    def level(self, vector: Vectors, text: str) -> float:
+        """Mean cosine of a query with the probes; a query that is a probe does not count itself."""
+        own = self._of_probe.get(text)
+        others = self._sum if own is None else self._sum - own
+        return float(vector @ others) / (len(self.probes) - (own is not None))
+
+    def relative(
+        self, cosines: NDArray[np.float32] | float, vector: Vectors, text: str
+    ) -> NDArray[np.float64]:
+        """Cosines of a query with anything on the scale where the probes are 0 and the query itself is 1."""
+        return relative(cosines, self.level(vector, text))
 
 
 def relative(cosines: NDArray[np.float32] | float, level: float) -> NDArray[np.float64]:
@@ -47,13 +58,3 @@ def relative(cosines: NDArray[np.float32] | float, level: float) -> NDArray[np.f
     [0.0, 0.5, 1.0]
     """
     return (np.asarray(cosines, np.float64) - level) / max(1e-6, 1.0 - level)
-
-
-def background(encoder: Encoder) -> Background:
-    """Encode the probes and measure the background. Deterministic for an encoder."""
-    encoded = tuple(encode_all(list(probes()), encoder))
-    queries = np.stack([probe.vector for probe in encoded])
-    documents = encoder.encode_documents(probes())
-    cosines = (queries @ documents.T)[~np.eye(len(encoded), dtype=bool)]
-    level = float(cosines.mean())
-    return Background(level, float(relative(cosines, level).std()), encoded)

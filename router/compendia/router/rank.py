@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from compendia.contract import Candidate, Usage
 
-from .calibrate import Background
+from .calibrate import Background, relative
+from .demands import Offers
 from .index import Matches, Nearness
+from .query import EncodedQuery
 
 Columns = Mapping[str, NDArray[np.float64]]
 """Feature name to its values, one a tool, (m,)."""
@@ -30,14 +32,16 @@ NEAR = 0.58
 WEIGHTS: Mapping[str, float] = {
     "description_meaning": 1.0,
     "description_words": 1.0,
+    "demands": 1.0,
     "scenario": 12.0,
     "precaution": -12.0,
     "dispute": -6.0,
     "reliability": 0.2,
 }
 """Chosen on ToolBench G3 training queries with the experience of 40 % of the tools hidden. In order: two
-similarities to the documentation, in standard deviations over the catalog; how far the nearest scenario,
-precaution (times severity) and dispute (times the share against) lie above NEAR; success rate minus 1/2."""
+similarities to the documentation, in standard deviations over the catalog; demands for a unit or licence that
+are met; how far the nearest scenario, precaution (times severity) and dispute (times the share against) lie
+above NEAR; success rate minus 1/2."""
 
 
 def reliability(usage: Usage | None) -> float:
@@ -54,14 +58,25 @@ def reliability(usage: Usage | None) -> float:
     return (successes + 2) / (successes + failures + 4) - 0.5
 
 
-def features(matches: Matches, background: Background, reliabilities: NDArray[np.float64]) -> Columns:
+def features(
+    query: EncodedQuery,
+    matches: Matches,
+    background: Background,
+    offered: Offers,
+    reliabilities: NDArray[np.float64],
+) -> Columns:
     """One column (m,) per name of WEIGHTS for the tools found; `reliabilities` (n,) is per tool row."""
+    level = background.level(query.masked_vector, query.masked)
+    precaution = _above(matches.precaution, level)
+    # A precaution that is disputed as well counts once.
+    dispute = np.where(precaution > 0, 0.0, _above(matches.dispute, level))
     return {
         "description_meaning": matches.dense.astype(np.float64),
         "description_words": matches.lexical.astype(np.float64),
-        "scenario": _above(matches.scenario, background),
-        "precaution": _above(matches.precaution, background),
-        "dispute": _above(matches.dispute, background),
+        "demands": offered.met(query.text, matches.tools),
+        "scenario": _above(matches.scenario, level),
+        "precaution": precaution,
+        "dispute": dispute,
         "reliability": reliabilities[matches.tools],
     }
 
@@ -103,5 +118,5 @@ def _total(columns: Columns, weights: Mapping[str, float]) -> NDArray[np.float64
     return np.asarray(sum(weights[name] * column for name, column in columns.items()), np.float64)
 
 
-def _above(near: Nearness, background: Background) -> NDArray[np.float64]:
-    return np.maximum(0.0, background.relative(near.cosine) - NEAR) * near.weight
+def _above(near: Nearness, level: float) -> NDArray[np.float64]:
+    return np.maximum(0.0, relative(near.cosine, level) - NEAR) * near.weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from compendia.contract import (
     CompendiaError,
@@ -17,6 +18,7 @@ from compendia.contract import (
 )
 from compendia.text.encode import Encoder
 
+from .explain import explanation
 from .query import EncodedQuery, encode_all, read_query
 from .render import Card, render_card
 from .rerank import Reranker, check_scores, combine
@@ -78,26 +80,43 @@ class Router:
         text = read_query(query)
         whole, *spoken = self._encoded(text, sentences)
         ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken)
-        if refusal := _refusal(ranking):
-            return self._checked(revision, query, (), (_first(ranking, k),), refusal)
-        made: list[tuple[EncodedQuery, Ranking]] = self._parts(revision, text, ranking, k)
         notes: list[str] = []
-        ordered = [
-            (part, self._reranked_or_noted(revision, part, found, notes))
-            for part, found in made or [(whole, _first(ranking, k))]
-        ]
-        steps = [
-            plan_step(revision, self.encoder, part, found, found.candidates[0].tool)
-            for part, found in ordered
-        ]
-        planned = tuple(step for step in steps if step is not None)
-        if not planned:
-            notes.insert(
-                0, f"{ordered[0][1].candidates[0].tool} fits best, but declares no endpoint to call."
-            )
+        made: list[tuple[PlannedStep, Ranking]] = []
+        if refusal := _refusal(ranking):
+            notes.append(refusal)
         else:
-            notes.insert(0, _told(planned))
-        return self._checked(revision, query, planned, tuple(found for _, found in ordered), " ".join(notes))
+            parts = self._parts(revision, text, ranking, k) or [(whole, _first(ranking, k))]
+            ordered = [(part, self._noted(revision, part, found, notes)) for part, found in parts]
+            made = self._steps(revision, ordered)
+            notes.insert(0, _told([step for step, _ in made], ordered[0][1]))
+        plan = ToolPlan(
+            revision=revision.snapshot.revision,
+            query=query,
+            steps=tuple(step for step, _ in made),
+            abstained=not made,
+            why=" ".join(notes),
+            rankings=tuple(found for _, found in made) or (_first(ranking, k),),
+        )
+        if problems := check_plan(plan, revision.snapshot):
+            raise CompendiaError(problems)
+        return plan
+
+    def explain(self, query: str, k: int = 5) -> dict[str, Any]:
+        """Why `route` answers as it does (see `explanation`)."""
+        return explanation(self.route(query, k))
+
+    def _steps(
+        self, revision: Revision, parts: list[tuple[EncodedQuery, Ranking]]
+    ) -> list[tuple[PlannedStep, Ranking]]:
+        """One step a part, by the first candidate of its ranking. Where the reranker brought two parts to one
+        tool, it answers the first of them."""
+        made: dict[str, tuple[PlannedStep, Ranking]] = {}
+        for part, ranking in parts:
+            tool = ranking.candidates[0].tool
+            step = plan_step(revision, self.encoder, part, ranking, tool)
+            if step is not None:
+                made.setdefault(tool, (step, ranking))
+        return list(made.values())
 
     def _encoded(self, text: str, split: Callable[[str], tuple[str, ...]]) -> list[EncodedQuery]:
         """The text, then its parts if there are several, encoded in one batch."""
@@ -132,9 +151,7 @@ class Router:
         ]
         return ranking.model_copy(update={"candidates": tuple(chosen)})
 
-    def _reranked_or_noted(
-        self, revision: Revision, part: EncodedQuery, ranking: Ranking, notes: list[str]
-    ) -> Ranking:
+    def _noted(self, revision: Revision, part: EncodedQuery, ranking: Ranking, notes: list[str]) -> Ranking:
         try:
             return self._reranked(revision, part, ranking)
         except CompendiaError as fault:
@@ -142,27 +159,6 @@ class Router:
                 raise
             notes.append(f"The reranker failed ({fault.problems[0].message}): order of retrieval.")
             return ranking
-
-    @staticmethod
-    def _checked(
-        revision: Revision,
-        query: str,
-        steps: tuple[PlannedStep, ...],
-        rankings: tuple[Ranking, ...],
-        why: str,
-    ) -> ToolPlan:
-        """The plan, proved against its snapshot. Raises INVALID_PLAN, which is a fault of ours."""
-        plan = ToolPlan(
-            revision=revision.snapshot.revision,
-            query=query,
-            steps=steps,
-            abstained=not steps,
-            why=why,
-            rankings=rankings,
-        )
-        if problems := check_plan(plan, revision.snapshot):
-            raise CompendiaError(problems)
-        return plan
 
 
 def _refusal(ranking: Ranking) -> str:
@@ -178,17 +174,20 @@ def _refusal(ranking: Ranking) -> str:
     )
 
 
-def _told(steps: tuple[PlannedStep, ...]) -> str:
+def _told(steps: list[PlannedStep], ranking: Ranking) -> str:
+    """What the plan comes to, and what its caller still has to give."""
+    if not steps:
+        return f"{ranking.candidates[0].tool} fits best, but declares no endpoint to call."
     missing = [
         f"{argument.name} of {step.tool}"
         for step in steps
         for argument in step.arguments
         if argument.required and argument.source == "missing"
     ]
-    told = (
-        "One tool answers the query." if len(steps) == 1 else f"{len(steps)} tools answer parts of the query."
+    tools = (
+        f"{len(steps)} tools answer parts of the query" if len(steps) > 1 else "One tool answers the query"
     )
-    return f"{told} Still to be given: {', '.join(missing)}." if missing else told
+    return f"{tools}. Still to be given: {', '.join(missing)}." if missing else f"{tools}."
 
 
 def _first(ranking: Ranking, k: int) -> Ranking:

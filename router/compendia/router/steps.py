@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from compendia.contract import Candidate, Endpoint, PlannedStep, Ranking, ToolMetadata
+from compendia.contract import (
+    Candidate,
+    Endpoint,
+    PlannedArgument,
+    PlannedStep,
+    Ranking,
+    Scenario,
+    ToolMetadata,
+)
 from compendia.text.encode import Encoder
 
 from .arguments import fill_arguments
+from .calibrate import relative
 from .documents import endpoint_document, endpoint_title, tool_title
 from .experience import Entry
 from .project import project
@@ -19,6 +30,9 @@ from .vectors import Scores, Vectors
 BEWARE = 0.4
 """From which relative similarity on a warning is shown: earlier than it costs."""
 
+USED, MISSED = 0.5, 0.5
+"""What a value of the request that an endpoint takes, and a value that it misses, count in the choice."""
+
 ALWAYS_SHOWN = frozenset({"deprecated", "unsafe"})
 
 
@@ -29,9 +43,8 @@ def plan_step(
     tool = revision.tool(tool_id)
     if not tool.endpoints:
         return None
-    endpoint = choose_endpoint(revision, encoder, part, tool)
     aliases = revision.aliases.get(tool_id, [])
-    templates = [t for t in revision.templates.get(tool_id, []) if t.endpoint == endpoint.name]
+    endpoint, arguments = choose_endpoint(revision, encoder, part, tool)
     return PlannedStep(
         tool=tool_id,
         endpoint=endpoint.name,
@@ -39,7 +52,7 @@ def plan_step(
         method=endpoint.method,
         path=endpoint.path,
         part=part.text,
-        arguments=fill_arguments(endpoint, part.text, templates, aliases),
+        arguments=arguments,
         fields=project(endpoint, part.text, aliases),
         precautions=warnings(revision, part, tool),
         licences=tool.licences,
@@ -48,20 +61,38 @@ def plan_step(
     )
 
 
-def choose_endpoint(revision: Revision, encoder: Encoder, part: EncodedQuery, tool: ToolMetadata) -> Endpoint:
-    """The endpoint that a request asks for: by meaning, by words, by what worked for near requests."""
-    if len(tool.endpoints) == 1:
-        return tool.endpoints[0]
-    row = revision.index.row[tool.id]
+def choose_endpoint(
+    revision: Revision, encoder: Encoder, part: EncodedQuery, tool: ToolMetadata
+) -> tuple[Endpoint, tuple[PlannedArgument, ...]]:
+    """The endpoint that a request asks for, and its arguments.
+
+    By meaning, by words, by what worked for near requests, and by whether the request holds what it needs.
+    """
+    aliases = revision.aliases.get(tool.id, [])
+    filled = [
+        fill_arguments(endpoint, part.text, revision.templates_of(tool.id, endpoint.name), aliases)
+        for endpoint in tool.endpoints
+    ]
+    if len(filled) == 1:
+        return tool.endpoints[0], filled[0]
     meaning = _endpoint_vectors(revision, encoder, tool) @ part.vector
-    words = revision.index.lexical.texts_of_owner(part.tokens, row)
-    worked = np.zeros(len(tool.endpoints))
+    words = revision.index.lexical.texts_of_owner(part.tokens, revision.index.row[tool.id])
+    worked = np.zeros(len(filled))
     for entry, closeness in near(revision, part, tool)[0]:
         for at, endpoint in enumerate(tool.endpoints):
-            if entry.record.endpoint == endpoint.name:  # type: ignore[union-attr]
+            if isinstance(entry.record, Scenario) and entry.record.endpoint == endpoint.name:
                 worked[at] = max(worked[at], closeness - NEAR)
-    scores = _standardized(meaning) + _standardized(words) + 12.0 * worked
-    return tool.endpoints[int(np.argmax(np.round(scores, 5)))]
+    fit = np.asarray([_fit(arguments) for arguments in filled])
+    scores = _standardized(meaning) + 2.0 * _standardized(words) + 12.0 * worked + fit
+    best = int(np.argmax(np.round(scores, 5)))
+    return tool.endpoints[best], filled[best]
+
+
+def _fit(arguments: Sequence[PlannedArgument]) -> float:
+    """What the request says that the endpoint can use, less what it needs and is not told."""
+    told = sum(argument.source == "query" for argument in arguments)
+    missing = sum(argument.required and argument.source == "missing" for argument in arguments)
+    return USED * told - MISSED * missing
 
 
 def near(
@@ -69,10 +100,10 @@ def near(
 ) -> tuple[list[tuple[Entry, float]], ...]:
     """The k scenarios, precautions and disputes of a tool nearest to a request, with relative similarity."""
     row = revision.index.row[tool.id]
-    level = revision.background
+    level = revision.background.level(part.masked_vector, part.masked)
     return tuple(
         [
-            (entry, round(float(level.relative(cosine)), 5))
+            (entry, round(float(relative(cosine, level)), 5))
             for entry, cosine in part_of.of_tool(part.masked_vector, row, k)
         ]
         for part_of in (revision.index.scenarios, revision.index.precautions, revision.index.disputes)
@@ -83,9 +114,10 @@ def warnings(revision: Revision, part: EncodedQuery, tool: ToolMetadata) -> tupl
     """What whoever runs the step has to know: warnings near the request, what is deprecated or unsafe at any
     request, and licences about which the organizations disagree."""
     _, precautions, disputes = near(revision, part, tool, k=8)
+    disputed = {entry.text for entry, _ in disputes}
     shown = [
         entry.warning
-        for entry, closeness in (*precautions, *disputes)
+        for entry, closeness in (*(p for p in precautions if p[0].text not in disputed), *disputes)
         if closeness >= BEWARE or getattr(entry.record, "kind", "") in ALWAYS_SHOWN
     ]
     shown += [conflict.do_not_use_when() for conflict in revision.licence_disputes.get(tool.id, [])]
@@ -121,10 +153,8 @@ def _documentation(chosen: Candidate) -> str:
     words = chosen.features["description_words"]
     if meaning == 0 and words == 0:
         return "It is the only tool that the documentation can tell apart for this request."
-    return (
-        f"Its documentation lies {meaning:+.1f} standard deviations from the average tool in meaning "
-        f"and {words:+.1f} in words."
-    )
+    in_words = f"{words:+.1f} in words" if words else "no word of it tells tools apart"
+    return f"Its documentation lies {meaning:+.1f} deviations from the average tool in meaning, {in_words}."
 
 
 def _voices(entry: Entry) -> str:

@@ -30,6 +30,10 @@ class VectorIndex(Protocol):
         """All vectors, (n, d), in row order."""
         ...
 
+    def vector(self, row: int) -> Vectors:
+        """The vector in a row, (d,)."""
+        ...
+
     def moments(self, query: Vectors) -> tuple[float, float]:
         """Mean and standard deviation of the inner products with all rows, without computing them."""
         ...
@@ -67,6 +71,9 @@ class FlatIndex:
 
     def vectors(self) -> Vectors:
         return np.asarray(self._index.reconstruct_n(0, len(self)), np.float32)
+
+    def vector(self, row: int) -> Vectors:
+        return np.asarray(self._index.reconstruct(row), np.float32)
 
     def moments(self, query: Vectors) -> tuple[float, float]:
         exact = query.astype(np.float64)
