@@ -30,9 +30,9 @@ from compendia.contract import (
     seal,
 )
 from compendia.contract.ids import parse_tool_id
+from compendia.contract.references import json_refs
 from compendia.contract.signature import record_key, signatures
 from compendia.contract.strict_json import canonical
-from compendia.contract.validate import json_refs
 from compendia.text.encode import Encoder
 
 from .contribution import Contribution, Equivocation, counting, fold, statements

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from .errors import ErrorCode, error
@@ -32,6 +33,7 @@ class ToolId(NamedTuple):
         return f"{self.publisher}/{self.namespace}/{self.name}"
 
 
+@lru_cache(maxsize=65_536)  # a document names each tool in many records
 def parse_tool_id(text: str, path: str = "") -> ToolId:
     """Split an id into its parts. Raises BAD_ID: wrong number of parts, homoglyph, case, length."""
     parts = text.split("/")

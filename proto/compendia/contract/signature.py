@@ -16,6 +16,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from .strict_json import canonical
+
 
 class Role(StrEnum):
     """What a field is, and with it what privacy it needs."""
@@ -104,8 +106,6 @@ def key_fields(record: type[BaseModel]) -> tuple[str, ...]:
 
 def record_key(record: BaseModel) -> tuple[Any, ...]:
     """The record's key as a sortable tuple; structured values as canonical JSON."""
-    from .strict_json import canonical
-
     return tuple(
         value if isinstance(value, str) else canonical(value)
         for value in (getattr(record, name) for name in key_fields(type(record)))

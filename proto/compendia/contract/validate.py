@@ -6,7 +6,8 @@ its ids. All problems of a document are collected (up to `limit`) before they ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -23,7 +24,8 @@ from .compendium import (
 )
 from .errors import CompendiaError, ErrorCode, Problem
 from .ids import check_part, parse_tool_id
-from .signature import Law, record_key, signatures
+from .references import json_refs
+from .signature import FieldSignature, Law, record_key, signatures
 
 KnownTools = Mapping[str, Collection[str]]
 """Tool id to the names of its endpoints: what a compendium may refer to beyond its own tools."""
@@ -178,7 +180,7 @@ class Validator:
             self._collect(f"{path}.value", lambda: parse_tool_id(value))
 
     def _check_fields(self, made: BaseModel, path: str) -> None:
-        for field in signatures(type(made)):
+        for field in _checked(type(made)):
             value = getattr(made, field.name)
             where = f"{path}.{field.name}"
             signature = field.signature
@@ -226,6 +228,14 @@ class Validator:
             raise CompendiaError(self.problems)
 
 
+@cache
+def _checked(record: type[BaseModel]) -> tuple[FieldSignature, ...]:
+    """The fields that pydantic's own check leaves something to check of."""
+    return tuple(
+        f for f in signatures(record) if f.signature.law is Law.COMPUTED or f.signature.bounds or f.element
+    )
+
+
 def version_problem(found: Any) -> Problem:
     """The problem of a schema version that is not ours; it names both."""
     return Problem(
@@ -233,33 +243,6 @@ def version_problem(found: Any) -> Problem:
         f"the document has schema version {found!r}, this program reads version {SCHEMA_VERSION}",
         "schema_version",
     )
-
-
-def json_refs(made: BaseModel, path: str) -> Iterator[tuple[str, str]]:
-    """Every `$ref` and `schema_ref` of a record: (where, target)."""
-    for name in type(made).model_fields:
-        value = getattr(made, name)
-        where = f"{path}.{name}"
-        if name == "schema_ref" and value:
-            yield where, value
-        elif isinstance(value, tuple):
-            for index, child in enumerate(value):
-                if isinstance(child, BaseModel):
-                    yield from json_refs(child, f"{where}[{index}]")
-        elif isinstance(value, dict | list):
-            yield from _refs_in(value, where)
-
-
-def _refs_in(node: Any, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(node, dict):
-        for key, child in node.items():
-            if key == "$ref" and isinstance(child, str):
-                yield where, child
-            else:
-                yield from _refs_in(child, where)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _refs_in(child, where)
 
 
 def pydantic_problem(entry: Any, path: str) -> Problem:
