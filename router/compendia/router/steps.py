@@ -30,7 +30,7 @@ from .vectors import Scores, Vectors
 BEWARE = 0.4
 """From which relative similarity on a warning is shown: earlier than it costs."""
 
-USED, MISSED = 0.5, 0.5
+USED, MISSED = 1.0, 1.5
 """What a value of the request that an endpoint takes, and a value that it misses, count in the choice."""
 
 ALWAYS_SHOWN = frozenset({"deprecated", "unsafe"})
