@@ -54,9 +54,13 @@ def bench(*words: str) -> dict[str, object]:
 
 
 @pytest.mark.data
-@pytest.mark.model
-def test_a_limited_run_on_the_real_data_answers_in_seven_columns(data_dir: Path, tmp_path: Path) -> None:
-    document = bench("--data", str(data_dir), "--limit", "24", "--home", str(tmp_path))
+@pytest.mark.parametrize(
+    "encoder", ["hashing", pytest.param("minilm", marks=[pytest.mark.model, pytest.mark.full])]
+)
+def test_a_limited_run_on_the_real_data_answers_in_seven_columns(
+    data_dir: Path, tmp_path: Path, encoder: str
+) -> None:
+    document = bench("--data", str(data_dir), "--limit", "24", "--home", str(tmp_path), "--encoder", encoder)
     figures, manifest = document["figures"], document["manifest"]
     assert isinstance(figures, dict)
     assert isinstance(manifest, dict)

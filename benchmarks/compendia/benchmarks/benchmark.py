@@ -30,6 +30,7 @@ class Options:
     llm: Literal["none", "local"] = "none"
     arms: tuple[str, ...] = ()
     seed: int = 42
+    encoder: str = "minilm"
 
 
 @dataclass

@@ -72,6 +72,7 @@ def run_benchmark(
         list[str] | None,
         typer.Option(help="Also measure this plain baseline; repeatable, or 'all' (stb-docs)."),
     ] = None,
+    encoder: Annotated[str, typer.Option(help="minilm, e5 or hashing (stb-docs).")] = "minilm",
     seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
     home: Annotated[Path, typer.Option(help="Where logs of single decisions and caches go.")] = Path(
         ".compendia/bench"
@@ -91,7 +92,7 @@ def run_benchmark(
     from .verdict import Verdict
 
     benchmark = find(name)
-    options = Options(data, limit, tuple(only or ()), llm.value, tuple(arm or ()), seed)
+    options = Options(data, limit, tuple(only or ()), llm.value, tuple(arm or ()), seed, encoder)
     result = run(benchmark, options, load_expected(name), home)
     if json:
         print_json(result.as_json())

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 from compendia.contract import SECTIONS, CompendiaError, Compendium, ErrorCode, Record, Scenario, ToolMetadata
-from compendia.contract.document import dumps, record_json, sorted_compendium
+from compendia.contract.document import dumps, record_json, records, sorted_compendium
 from compendia.contract.signature import record_key
 from compendia.contract.strict_json import canonical
 
@@ -27,60 +28,62 @@ STEP_SCENARIOS = 600
 
 
 def large_compendium(session: Session, org: str, megabytes: float) -> Compendium:
-    """A valid compendium whose canonical JSON is at least `megabytes` (1e6 bytes) long, and hardly more.
+    """A valid compendium whose canonical JSON is `megabytes` (1e6 bytes) long, to the next record.
 
-    Whole sources of the datasets as far as they fit, the recorded requests of ToolBench G3 as scenarios, and
-    generated tools with scenarios for the rest; the manifest says how many are which.
+    Sources of the datasets as far as they go, with the recorded requests of ToolBench G3 as scenarios, then
+    generated tools with scenarios; the manifest says how many are which.
     """
-    target = megabytes * MEGABYTE
-    sections: dict[str, dict[tuple[object, ...], Record]] = {}
-    size = 0
-    for part in _sources(session, org):
-        fresh = list(_fresh(part, sections))
-        cost = sum(len(canonical(record_json(record))) + 2 for _, record in fresh)
-        if size + cost <= target:
-            size += cost
-            for section, record in fresh:
-                sections.setdefault(section, {})[record_key(record)] = record
-    real = {section: len(found) for section, found in sections.items()}
-    start = 0
-    while size < target:
-        part = contribution(session.options.seed, org, range(start, start + STEP_TOOLS), STEP_SCENARIOS)
-        start += STEP_TOOLS
+    sections: dict[str, dict[tuple[object, ...], Record]] = {section: {} for section in SECTIONS}
+    header = Compendium(org=org, window=WINDOW)
+    size = len(dumps(header))
+    from_datasets = 0
+    for part, real in chain(
+        ((part, True) for part in _sources(session, org)),
+        ((part, False) for part in _generated(session, org)),
+    ):
         for section, record in _fresh(part, sections):
-            size += len(canonical(record_json(record))) + 2
-            sections.setdefault(section, {})[record_key(record)] = record
+            if size >= megabytes * MEGABYTE:
+                break
+            sections[section][record_key(record)] = record
+            size += len(canonical(record_json(record)).encode()) + 2
+            from_datasets += real
+        if size >= megabytes * MEGABYTE:
+            break
     made = sorted_compendium(
-        Compendium(org=org, window=WINDOW).model_copy(
-            update={section: tuple(found.values()) for section, found in sections.items()}
-        )
+        header.model_copy(update={section: tuple(found.values()) for section, found in sections.items()})
     )
     session.notes["publish_document"] = {
-        "from_datasets": real,
-        "in_all": {section: len(found) for section, found in sections.items()},
+        "records": {section: len(found) for section, found in sections.items()},
+        "records_from_datasets": from_datasets,
         "json_bytes": len(dumps(made).encode()),
     }
     return made
 
 
-def documented_tools(session: Session, count: int) -> list[ToolMetadata]:
-    """`count` different tools of the datasets, or as many as there are; none where there are no datasets."""
+def _generated(session: Session, org: str) -> Iterator[Compendium]:
+    for start in count(0, STEP_TOOLS):
+        yield contribution(session.options.seed, org, range(start, start + STEP_TOOLS), STEP_SCENARIOS)
+
+
+def documented_tools(session: Session, wanted: int) -> list[ToolMetadata]:
+    """`wanted` different tools of the datasets, or as many as there are; none where there are no datasets."""
     tools: dict[str, ToolMetadata] = {}
     for part in _sources(session, "benchmark"):
         tools |= {tool.id: tool for tool in part.tools if tool.id not in tools}
-        if len(tools) >= count:
+        if len(tools) >= wanted:
             break
-    return list(tools.values())[:count]
+    return list(tools.values())[:wanted]
 
 
 def _fresh(
     part: Compendium, sections: dict[str, dict[tuple[object, ...], Record]]
 ) -> Iterator[tuple[str, Record]]:
-    """The records of a part that are not there yet."""
-    for section in SECTIONS:
-        for record in getattr(part, section):
-            if record_key(record) not in sections.get(section, {}):
-                yield section, record
+    """The records of a part that are not there yet, without those about a tool that is not there."""
+    for section, record in records(part):
+        about = getattr(record, "tool", None)
+        known = about is None or (about,) in sections["tools"]
+        if known and record_key(record) not in sections[section]:
+            yield section, record
 
 
 def _sources(session: Session, org: str) -> Iterator[Compendium]:

@@ -94,6 +94,7 @@ def manifest(
             "only": list(options.only),
             "llm": options.llm,
             "arms": list(options.arms),
+            "encoder": options.encoder,
         },
         "verdicts": {key: verdict.name for key, verdict in verdicts.items()},
         "notes": dict(session.notes),

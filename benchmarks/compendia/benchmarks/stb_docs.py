@@ -106,7 +106,7 @@ def read_setting(session: Session, cache: Path | None = None) -> Setting:
     corpus = read_stabletoolbench(folder)
     from compendia.text.encode import load_encoder
 
-    encoder = load_encoder("minilm", cache)
+    encoder = load_encoder(session.options.encoder, cache)
     snapshot = documentation_snapshot(imported_tools(corpus), encoder.fingerprint)
     names = {tool.id: alias(tool.title) for tool in snapshot.compendium.tools}
     queries = stratified(corpus.queries, session.options.limit)
