@@ -254,6 +254,8 @@ def pydantic_problem(entry: Any, path: str) -> Problem:
     if isinstance(cause, CompendiaError):
         return Problem(cause.code, cause.problems[0].message, where, cause.problems[0].fix)
     kind = entry["type"]
+    if kind == "string_unicode":
+        return Problem(ErrorCode.BAD_TEXT, "the text holds a lone surrogate", where)
     if kind == "recursion_depth_exceeded":
         return Problem(
             ErrorCode.INVALID_JSON, "nested too deeply", f"{path}.{entry['loc'][0]}", "flatten the value"
