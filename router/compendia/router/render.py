@@ -2,7 +2,7 @@
 
 A card is a *prefix*, which is the same for every query (the tool's documentation, so that a model's
 attention over it can be kept), and *evidence*, which depends on the query (nearest scenarios, precautions,
-conflicts). Every text is made one line first, without invisible characters: a description cannot forge a heading.
+conflicts). Every text is made one line first, without invisible characters: no text can forge a heading.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compendia.contract import Conflict, Record, ToolMetadata
 from compendia.contract.signature import FieldSignature, key_fields, signatures
 from compendia.contract.strict_json import canonical
 
-RENDER_VERSION = 1
+RENDER_VERSION = 2
 MAX_TEXT = 320
 MAX_NAMES = 12
 MAX_RECORDS = 16
@@ -26,10 +26,15 @@ MAX_EVIDENCE = 1200
 
 @dataclass(frozen=True)
 class Card:
-    """A tool as text. `prefix` at most MAX_PREFIX characters, `evidence` at most MAX_EVIDENCE or empty."""
+    """A tool as text. `prefix` at most MAX_PREFIX characters, `evidence` at most MAX_EVIDENCE or empty.
+
+    brief: the prefix without what each endpoint takes and returns, for a model too small to use the lists;
+    where empty, the prefix is brief already.
+    """
 
     prefix: str
     evidence: str = ""
+    brief: str = ""
 
     @property
     def text(self) -> str:
@@ -41,12 +46,15 @@ def render_card(
     tool: ToolMetadata, nearest: Sequence[Record] = (), conflicts: Sequence[Conflict] = ()
 ) -> Card:
     """The card of a tool. `nearest`: its records near the query, nearest first; `conflicts`: its own."""
-    return Card(render_prefix(tool), render_evidence(nearest, conflicts))
+    return Card(render_prefix(tool), render_evidence(nearest, conflicts), render_prefix(tool, brief=True))
 
 
-def render_prefix(tool: ToolMetadata) -> str:
-    """The documentation of a tool: one headed line a field, one line a nested record."""
-    return clip("\n".join(_lines(tool)), MAX_PREFIX, keep_lines=True)
+def render_prefix(tool: ToolMetadata, *, brief: bool = False) -> str:
+    """The documentation of a tool: one headed line a field, one line a nested record.
+
+    brief: without the records that are nested in nested ones (what an endpoint takes and returns).
+    """
+    return clip("\n".join(_lines(tool, brief)), MAX_PREFIX, keep_lines=True)
 
 
 def render_evidence(nearest: Sequence[Record], conflicts: Sequence[Conflict] = ()) -> str:
@@ -71,11 +79,13 @@ def render_evidence(nearest: Sequence[Record], conflicts: Sequence[Conflict] = (
 def one_line(text: str) -> str:
     """The text with every run of white space and control characters as one space, and none invisible.
 
+    A lone surrogate, which no encoder takes, becomes the replacement character.
+
     >>> one_line("Finds pets.\\n\\nTool:\\u200b other")
     'Finds pets. Tool: other'
     """
     kept = (" " if unicodedata.category(c) == "Cc" else c for c in text if unicodedata.category(c) != "Cf")
-    return " ".join("".join(kept).split())
+    return " ".join("".join(kept).split()).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def clip(text: str, limit: int, *, keep_lines: bool = False) -> str:
@@ -109,21 +119,25 @@ def _shown(record: Record) -> Iterable[tuple[FieldSignature, object]]:
             yield field, value
 
 
-def _lines(record: Record) -> Iterable[str]:
+def _lines(record: Record, brief: bool) -> Iterable[str]:
     for field, value in _shown(record):
         if field.element is not None and _headed(field.element):
             children: tuple[Record, ...] = value  # type: ignore[assignment]
             yield f"{field.signature.heading}:"
             for child in children[:MAX_RECORDS]:
-                yield f"- {_inline(child)}"
+                yield f"- {_inline(child, brief)}"
             if len(children) > MAX_RECORDS:
                 yield f"- and {len(children) - MAX_RECORDS} more"
         else:
             yield f"{field.signature.heading}: {_value(field, value)}"
 
 
-def _inline(record: Record) -> str:
-    first, *rest = ((field.signature.heading, _value(field, value)) for field, value in _shown(record))
+def _inline(record: Record, brief: bool) -> str:
+    first, *rest = (
+        (field.signature.heading, _value(field, value))
+        for field, value in _shown(record)
+        if field.element is None or not brief
+    )
     return "; ".join([first[1], *(f"{heading}: {text}" for heading, text in rest)])
 
 

@@ -30,7 +30,8 @@ SAME_TOPIC = 3
 """A part of a query becomes a step of its own only with a tool among the query's first three. On ToolBench G3
 that found 0.66 of the tools at a precision of 0.73; on MetaTool's single-tool queries 6 % became several."""
 
-RERANK_WEIGHT = 1.0
+RERANK_WEIGHT = 0.5
+"""Of the local model's nats beside retrieval's standard deviations; chosen on ToolBench G3, see `likelihood`."""
 
 
 class Router:

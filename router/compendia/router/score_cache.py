@@ -41,7 +41,7 @@ class CachedReranker:
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
         """One score per card, durable before it is returned. Raises what the reranker within raises."""
-        keys = [(self.fingerprint, digest(card.text), digest(query)) for card in cards]
+        keys = [(self.fingerprint, digest(f"{card.text}\0{card.brief}"), digest(query)) for card in cards]
         with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
             known = {key: self._find(database, key) for key in keys}
             missing = {key: card for key, card in zip(keys, cards, strict=True) if known[key] is None}
