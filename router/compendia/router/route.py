@@ -31,7 +31,7 @@ SAME_TOPIC = 3
 that found 0.66 of the tools at a precision of 0.73; on MetaTool's single-tool queries 6 % became several."""
 
 RERANK_WEIGHT = 0.5
-"""Of the local model's nats beside retrieval's standard deviations; chosen on ToolBench G3, see `likelihood`."""
+"""Nats of the local model beside retrieval's standard deviations; chosen on ToolBench G3 (`likelihood`)."""
 
 
 class Router:
