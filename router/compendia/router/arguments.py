@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from compendia.contract import CallTemplate, Endpoint, Parameter, PlannedArgument
+from compendia.contract.ids import slug
 from compendia.text.mask import PLACEHOLDER
 from compendia.text.tokenize import tokenize
 
@@ -117,7 +118,7 @@ def _from_text(
 def _offers(
     parameter: Parameter, text: str, found: Sequence[Value], aliases: Sequence[str]
 ) -> Iterator[_Offer]:
-    words = frozenset(tokenize(" ".join([parameter.name, *parameter.aliases])))
+    words = _name_words([parameter.name, *parameter.aliases])
     if parameter.enum:
         for value in parameter.enum:
             for start, end in _mentions(value, text, found, aliases):
@@ -133,6 +134,11 @@ def _offers(
                 strength += _direction(words, text, particular.start)
                 yield _Offer(strength, _as_string(particular), (particular.start, particular.end))
         yield from _phrase_offers(parameter, words, text)
+
+
+def _name_words(names: Sequence[str]) -> frozenset[str]:
+    """The words of a parameter's names, with the small ones that a tokenizer leaves out: from, to, by."""
+    return frozenset(word for name in names for word in (*tokenize(name), *slug(name).split("_")))
 
 
 def _number_offers(parameter: Parameter, words: frozenset[str], number: Value, text: str) -> Iterator[_Offer]:

@@ -92,6 +92,7 @@ def serve(
     from compendia.wire.server import Limits
     from compendia.wire.server import serve as run
 
+    from .remote import newest_revision
     from .service import Holder, RouterService
 
     if bool(aggregator) == (snapshot is not None):
@@ -104,7 +105,13 @@ def serve(
         holder = Holder(lambda _: snapshot_loads(read_bytes(file)), loaded, orderer)
         holder.refresh()
     else:
-        holder = Holder(lambda revision: fetch_snapshot(aggregator, revision), loaded, orderer, poll)
+        holder = Holder(
+            lambda revision: fetch_snapshot(aggregator, revision),
+            loaded,
+            orderer,
+            poll,
+            lambda: newest_revision(aggregator),
+        )
     with holder:
         run([RouterService(holder)], address, Limits(slots=slots), port_file=port_file)
 

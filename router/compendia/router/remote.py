@@ -1,11 +1,11 @@
-"""A router in another program: the same answers over gRPC."""
+"""What other programs answer over gRPC: a router its plans, an aggregator which snapshot is newest."""
 
 from __future__ import annotations
 
 from compendia.contract import ToolPlan, strict_json
 from compendia.wire.channel import DEFAULT_PATIENCE, Patience, call, connect
 from compendia.wire.v1 import compendia_pb2 as pb
-from compendia.wire.v1.compendia_pb2_grpc import RouterStub
+from compendia.wire.v1.compendia_pb2_grpc import AggregatorStub, RouterStub
 
 
 def route(
@@ -35,3 +35,13 @@ def status(address: str, patience: Patience = DEFAULT_PATIENCE) -> pb.RouterStat
             patience,
         )
         return answer
+
+
+def newest_revision(address: str, patience: Patience = DEFAULT_PATIENCE) -> str:
+    """The newest snapshot of an aggregator, "" before the first. Raises CompendiaError."""
+    with connect(address) as channel:
+        stub = AggregatorStub(channel)
+        answer = call(
+            lambda seconds: stub.RoundStatus(pb.RoundStatusRequest(), timeout=seconds), address, patience
+        )
+    return str(answer.revision)

@@ -31,7 +31,8 @@ class Holder:
     """The router of the newest snapshot. Use as a context manager: it owns the polling thread.
 
     fetch: gives a snapshot by revision, "" for the newest; raises NO_SNAPSHOT while there is none.
-    poll_s: seconds between looks for a newer one; 0 never looks.
+    poll_s: seconds between looks for a newer one; 0 never looks. newest: what a look asks, the newest revision
+    or "" for none: a snapshot is fetched only when that is another than the one that answers.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class Holder:
         encoder: Encoder,
         reranker: Reranker | None = None,
         poll_s: float = 0.0,
+        newest: Callable[[], str] = lambda: "",
     ) -> None:
         self._fetch = fetch
         self._encoder = encoder
         self._reranker = reranker
         self._poll_s = poll_s
+        self._newest = newest
         self._router: Router | None = None
         self._loading = threading.Lock()
         self._stop = threading.Event()
@@ -111,7 +114,9 @@ class Holder:
         told = ""
         while not self._stop.is_set():
             try:
-                self.refresh()
+                revision = self._newest()
+                if revision and revision != self.revision:
+                    self.refresh(revision)
                 told = ""
             except CompendiaError as fault:
                 if str(fault) != told:  # once, not at every look

@@ -8,7 +8,6 @@ from datetime import date
 from typing import Literal
 
 from compendia.text.quotes import quoted_spans
-from compendia.text.tokenize import tokenize
 
 MOST_PARTS = 8
 
@@ -174,9 +173,10 @@ def _unit(word: str) -> str:
 
 
 def _spoken(parts: list[str]) -> tuple[str, ...]:
-    """The parts that say something, two words at least; what is over MOST_PARTS is left out."""
+    """The parts that say something: two words, or four letters without blanks between. At most MOST_PARTS."""
     stripped = (part.strip(" ,，、") for part in parts)
-    return tuple(part for part in stripped if len(tokenize(part)) > 1)[:MOST_PARTS]
+    told = (part for part in stripped if " " in part or (not part.isascii() and len(part) > 3))
+    return tuple(told)[:MOST_PARTS]
 
 
 def _starts_sentence(text: str, place: int) -> bool:

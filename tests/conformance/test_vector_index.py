@@ -1,0 +1,97 @@
+"""What every VectorIndex must do, against a slow and obvious twin. A new one is one line in INDEXES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compendia.router.vectors import FlatIndex, VectorIndex, Vectors
+
+
+class PlainIndex:
+    """The twin: compute everything, sort everything."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def search(self, query: Vectors, k: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = self._vectors @ query
+        rows = np.argsort(-scores, kind="stable")[:k]
+        return scores[rows], rows.astype(np.int64)
+
+    def scores(self, query: Vectors, rows: np.ndarray) -> np.ndarray:
+        return self._vectors[rows] @ query
+
+    def vectors(self) -> Vectors:
+        return self._vectors
+
+    def vector(self, row: int) -> Vectors:
+        return self._vectors[row]
+
+    def moments(self, query: Vectors) -> tuple[float, float]:
+        scores = self._vectors.astype(np.float64) @ query.astype(np.float64)
+        return (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
+
+
+INDEXES: dict[str, Callable[[Vectors], VectorIndex]] = {"flat": FlatIndex, "plain": PlainIndex}
+DIMENSION = 16
+
+
+def _unit(seed: int, count: int) -> Vectors:
+    rows = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture(params=sorted(INDEXES))
+def make(request: pytest.FixtureRequest) -> Callable[[Vectors], VectorIndex]:
+    return INDEXES[request.param]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 37, 300])
+@pytest.mark.parametrize("k", [1, 5, 1000])
+def test_it_finds_what_the_twin_finds(make: Callable[[Vectors], VectorIndex], count: int, k: int) -> None:
+    vectors, query = _unit(1, count), _unit(2, 1)[0]
+    scores, rows = make(vectors).search(query, k)
+    expected, expected_rows = PlainIndex(vectors).search(query, k)
+    assert len(rows) == min(k, count) == len(set(rows.tolist()))
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+    assert rows.tolist() == expected_rows.tolist()
+
+
+def test_scores_of_rows_come_in_the_order_asked(make: Callable[[Vectors], VectorIndex]) -> None:
+    vectors, query = _unit(3, 20), _unit(4, 1)[0]
+    rows = np.asarray([7, 0, 19, 7], np.int64)
+    np.testing.assert_allclose(make(vectors).scores(query, rows), vectors[rows] @ query, atol=1e-6)
+    assert make(vectors).scores(query, np.zeros(0, np.int64)).shape == (0,)
+
+
+def test_the_vectors_come_back(make: Callable[[Vectors], VectorIndex]) -> None:
+    vectors = _unit(5, 9)
+    index = make(vectors)
+    np.testing.assert_array_equal(index.vectors(), vectors)
+    np.testing.assert_array_equal(index.vector(4), vectors[4])
+    assert len(index) == 9
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 60), name=st.sampled_from(sorted(INDEXES)))
+def test_moments_are_those_of_all_scores(seed: int, count: int, name: str) -> None:
+    vectors, query = _unit(seed, count), _unit(seed + 1, 1)[0]
+    mean, deviation = INDEXES[name](vectors).moments(query)
+    scores = vectors.astype(np.float64) @ query.astype(np.float64)
+    assert mean == pytest.approx(scores.mean(), abs=1e-6)
+    # A variance near zero is the difference of equal numbers: its root is only known to a few digits.
+    assert deviation == pytest.approx(scores.std(), abs=1e-4)
+
+
+def test_an_empty_index_has_no_moments_to_divide_by(make: Callable[[Vectors], VectorIndex]) -> None:
+    index = make(np.zeros((0, DIMENSION), np.float32))
+    assert index.moments(_unit(1, 1)[0]) == (0.0, 0.0)
+    assert len(index.vectors()) == 0

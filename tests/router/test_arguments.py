@@ -1,0 +1,86 @@
+"""Arguments come from the query, a template, the default; what nobody said is missing, never invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from harbour import FERRY, MONEY, PARCEL, SOIL, TIDES, TOOLS
+
+from compendia.contract import CallTemplate, Endpoint, Parameter
+from compendia.router.arguments import fill_arguments
+
+CROSSING = {"from_port": ("Turku", "query"), "to_port": ("Visby", "query")}
+ENDPOINTS = {tool.id: tool.endpoints[0] for tool in TOOLS if tool.endpoints}
+
+
+def _filled(endpoint: Endpoint, text: str, **more: Any) -> dict[str, tuple[object, str]]:
+    return {a.name: (a.value, a.source) for a in fill_arguments(endpoint, text, **more)}
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "expected"),
+    [
+        (TIDES, "Tide in visby on 3 May 2026", {"port": ("Visby", "query"), "date": ("2026-05-03", "query")}),
+        (TIDES, "High water somewhere", {"port": (None, "missing"), "date": (None, "missing")}),
+        (
+            TIDES,
+            "Mean level at Turku",
+            {"port": ("Turku", "query"), "date": (None, "missing"), "datum": ("mean", "query")},
+        ),
+        (FERRY, "Ferry from Turku to Visby", CROSSING),
+        (FERRY, "Ferry to Visby from Turku", CROSSING),
+        (
+            MONEY,
+            "How much is 2,400 EUR in SEK?",
+            {"amount": (2400, "query"), "from_currency": ("EUR", "query"), "to_currency": ("SEK", "query")},
+        ),
+        (SOIL, "Soil at Uppsala at 30 cm", {"place": ("Uppsala", "query"), "depth": (30, "query")}),
+        (SOIL, "Soil at Uppsala at 30 km", {"place": ("Uppsala", "query"), "depth": (None, "missing")}),
+        (PARCEL, "Where is KO774120093PL?", {"tracking_number": ("KO774120093PL", "query")}),
+    ],
+)  # fmt: skip
+def test_values_find_their_parameter(tool: str, text: str, expected: dict[str, object]) -> None:
+    assert _filled(ENDPOINTS[tool], text) == expected
+
+
+def test_an_alias_stands_for_an_enum_value() -> None:
+    found = _filled(ENDPOINTS[TIDES], "图尔库2026年5月3日的潮汐", aliases=["Turku=图尔库"])
+    assert found == {"port": ("Turku", "query"), "date": ("2026-05-03", "query")}
+
+
+def test_templates_give_words_but_no_placeholders() -> None:
+    template = CallTemplate(
+        tool=PARCEL, endpoint="track", arguments={"tracking_number": "<ID>", "detail": "short", "gone": "x"}
+    )
+    found = _filled(ENDPOINTS[PARCEL], "Where is it?", templates=[template])
+    assert found == {"tracking_number": (None, "missing"), "detail": ("short", "template")}
+
+
+def test_a_template_cannot_leave_the_enum() -> None:
+    template = CallTemplate(tool=PARCEL, endpoint="track", arguments={"detail": "gossip"})
+    assert "detail" not in _filled(ENDPOINTS[PARCEL], "Where is it?", templates=[template])
+
+
+def test_required_defaults_are_used_and_bounds_are_kept() -> None:
+    endpoint = Endpoint(
+        name="e",
+        parameters=(
+            Parameter(name="page", type="integer", required=True, default=1),
+            Parameter(name="share", type="number", required=True, json_schema={"maximum": 1}),
+        ),
+    )
+    assert _filled(endpoint, "a share of 7") == {"page": (1, "default"), "share": (None, "missing")}
+    assert _filled(endpoint, "a share of 0.5") == {"page": (1, "default"), "share": (0.5, "query")}
+
+
+def test_one_value_serves_one_parameter() -> None:
+    endpoint = Endpoint(
+        name="e",
+        parameters=(
+            Parameter(name="width", type="integer", required=True),
+            Parameter(name="height", type="integer", required=True),
+        ),
+    )
+    found = _filled(endpoint, "a box of width 3")
+    assert found == {"width": (3, "query"), "height": (None, "missing")}

@@ -1,0 +1,115 @@
+"""The hybrid index: distinct tools, canonical rows, and only changed texts encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from harbour import MONEY, PARCEL, SCENARIOS, TIDES, TOOLS, harbour
+
+from compendia.contract import Scenario, Snapshot
+from compendia.router.index import HybridIndex
+from compendia.router.lexical import LexicalIndex
+from compendia.router.query import encode_query
+from compendia.router.vectors import Vectors
+from compendia.text.encode import HashingEncoder, load_encoder
+from compendia.text.tokenize import tokenize
+
+
+class CountingEncoder(HashingEncoder):
+    """Keeps every text it was asked to encode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.documents: list[str] = []
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        self.documents += texts
+        return super().encode_documents(texts)
+
+
+def test_a_tool_is_found_once_whatever_speaks_for_it() -> None:
+    many = [Scenario(tool=TIDES, text=f"When is high water in Visby on day {n}?") for n in range(300)]
+    index = HybridIndex(harbour(scenarios=many), HashingEncoder())
+    (found,) = index.search(encode_query("When is high water in Visby?", HashingEncoder()))
+    assert found.tools.tolist() == sorted(set(found.tools.tolist()))
+    assert {index.tools[row].id for row in found.tools} >= {TIDES, PARCEL, MONEY}
+    assert len(index) == len(TOOLS) + 300 + 2 + 1
+
+
+def test_standardized_scores_are_those_over_the_whole_catalog() -> None:
+    encoder = HashingEncoder()
+    index = HybridIndex(harbour(), encoder)
+    query = encode_query("convert money", encoder)
+    (found,) = index.search(query)
+    dense = index.documents.vectors().astype(np.float64) @ query.vector
+    words = index.lexical.owner_scores(query.tokens).astype(np.float64)
+    np.testing.assert_allclose(found.dense, ((dense - dense.mean()) / dense.std())[found.tools], atol=1e-4)
+    np.testing.assert_allclose(found.lexical, ((words - words.mean()) / words.std())[found.tools], atol=1e-4)
+
+
+def test_several_queries_are_judged_over_the_same_tools() -> None:
+    encoder = HashingEncoder()
+    index = HybridIndex(harbour(), encoder)
+    found = index.search(encode_query("ferry", encoder), encode_query("soil", encoder))
+    assert len({tuple(matches.tools.tolist()) for matches in found}) == 1
+
+
+def test_a_changed_tool_costs_one_text_and_a_reordered_snapshot_none() -> None:
+    encoder = CountingEncoder()
+    first = HybridIndex(harbour(), encoder)
+    assert first.encoded == len(encoder.documents) == len(set(encoder.documents))
+    encoder.documents.clear()
+    same = harbour(tools=TOOLS[::-1], scenarios=SCENARIOS[::-1], round=2)
+    assert HybridIndex(same, encoder, first).encoded == 0
+    assert encoder.documents == []
+    changed = [t.model_copy(update={"description": "Anew."}) if t.id == MONEY else t for t in TOOLS]
+    second = HybridIndex(harbour(tools=changed), encoder, first)
+    assert second.encoded == len(encoder.documents) == 1
+    assert "Anew." in encoder.documents[0]
+    np.testing.assert_allclose(second.documents.vectors()[1], first.documents.vectors()[1], atol=1e-6)
+
+
+def test_an_unchanged_catalog_is_encoded_once_across_restarts(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    cold = load_encoder("hashing", tmp_path / "vectors.sqlite")
+    HybridIndex(harbour(), cold)
+    assert cold.encoded > 0  # type: ignore[attr-defined]
+    warm = load_encoder("hashing", tmp_path / "vectors.sqlite")
+    HybridIndex(harbour(), warm)
+    assert warm.encoded == 0  # type: ignore[attr-defined]
+
+
+def test_another_encoder_shares_no_vectors() -> None:
+    first = HybridIndex(harbour(), HashingEncoder(384))
+    second = HybridIndex(harbour(), HashingEncoder(128), first)
+    assert second.encoded == first.encoded
+    assert second.documents.vectors().shape[1] == 128
+
+
+@pytest.mark.parametrize(
+    "snapshot", [harbour(tools=(), conflicts=()), harbour(tools=TOOLS[:1], scenarios=())]
+)
+def test_nothing_or_one_tool_can_be_searched(snapshot: Snapshot) -> None:
+    encoder = HashingEncoder()
+    (found,) = HybridIndex(snapshot, encoder).search(encode_query("anything", encoder))
+    assert len(found.tools) == len(snapshot.compendium.tools)
+    assert not found.dense.any()
+    assert not found.lexical.any()
+
+
+def test_words_are_found_in_any_script_and_unknown_ones_score_nothing() -> None:
+    texts = ["潮汐表 查询", "расписание паромов", "ferry timetable", "money"]
+    index = LexicalIndex(texts, [0, 1, 2, 2], 3)
+    for owner, query in enumerate(["明天的潮汐", "паромов", "FERRY"]):
+        assert int(index.owner_scores(tokenize(query)).argmax()) == owner
+    assert not index.owner_scores(tokenize("xylophone")).any()
+    assert not index.owner_scores([]).any()
+    assert not LexicalIndex(["!!!"], [0], 1).owner_scores(["a"]).any()
+    assert index.texts_of_owner(tokenize("money"), 2).tolist()[0] == 0
+
+
+def test_repeating_a_word_changes_nothing() -> None:
+    index = LexicalIndex(["ferry timetable", "money"], [0, 1], 2)
+    once, often = index.owner_scores(["ferry"]), index.owner_scores(["ferry"] * 1000)
+    np.testing.assert_array_equal(once, often)
