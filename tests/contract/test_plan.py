@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 
 from compendia.contract import (
+    CallTemplate,
+    Claim,
     Compendium,
     Endpoint,
     ErrorCode,
+    LicenceConflict,
     Parameter,
     PlannedArgument,
     PlannedField,
     PlannedStep,
+    Precaution,
     Provenance,
     ResponseField,
     Snapshot,
@@ -53,14 +57,30 @@ TOOL = ToolMetadata(
         ),
     ),
 )
+DISPUTE = LicenceConflict(
+    tool=TOOL.id,
+    field="licences",
+    winner=None,
+    dissent=(Claim(value="MIT", supporters=("acme",)),),
+    resolved_by="kept_all",
+)
 SNAPSHOT: Snapshot = seal(
     parent="",
     round=1,
     policy="conflict_log",
     encoder="hashing-0",
     members=(),
-    compendium=Compendium(tools=(TOOL, ToolMetadata(id="sea.example/tides/bare"))),
-    conflicts=(),
+    compendium=Compendium(
+        tools=(TOOL, ToolMetadata(id="sea.example/tides/bare")),
+        precautions=(
+            Precaution(tool=TOOL.id, text="waves at <TEXT>"),
+            Precaution(tool="sea.example/tides/bare", text="storm surges"),
+        ),
+        templates=(
+            CallTemplate(tool=TOOL.id, endpoint="level", arguments={"gauge": "<TEXT>", "unit": "ft"}),
+        ),
+    ),
+    conflicts=(DISPUTE,),
 )
 GAUGE = PlannedArgument(
     name="gauge", location="path", type="string", required=True, source="query", value="Bergen"
@@ -114,6 +134,12 @@ def test_a_plan_from_the_snapshot_passes() -> None:
     assert check_plan(PLAN, SNAPSHOT) == ()
 
 
+def test_values_and_warnings_of_the_snapshot_pass() -> None:
+    warned = _step(precautions=("Do not use for: waves at <TEXT>", DISPUTE.do_not_use_when()))
+    assert check_plan(warned, SNAPSHOT) == ()
+    assert check_plan(_argument(UNIT, source="template", value="ft"), SNAPSHOT) == ()
+
+
 def test_an_abstention_passes() -> None:
     assert check_plan(PLAN.model_copy(update={"steps": (), "abstained": True}), SNAPSHOT) == ()
 
@@ -135,7 +161,7 @@ WRONG: dict[str, tuple[ToolPlan, str]] = {
     "another type": (_argument(DAYS, type="string"), "steps[0].arguments[days]"),
     "another unit of an argument": (_argument(DAYS, unit="h"), "steps[0].arguments[days]"),
     "required where it is not": (_argument(UNIT, required=True), "steps[0].arguments[unit]"),
-    "a value outside the enum": (_argument(UNIT, value="fathom"), "steps[0].arguments[unit]"),
+    "a value outside the enum": (_argument(UNIT, source="query", value="fathom"), "steps[0].arguments[unit]"),
     "a required parameter left out": (_step(arguments=(UNIT,)), "steps[0].arguments[gauge]"),
     "an unknown response field": (_field(path="data[].depth"), "steps[0].fields[data[].depth]"),
     "another type of a field": (_field(type="string"), "steps[0].fields[data[].level]"),
@@ -143,6 +169,13 @@ WRONG: dict[str, tuple[ToolPlan, str]] = {
     "another semantic id": (_field(semantic_id="tide:depth"), "steps[0].fields[data[].level]"),
     "another source type": (_field(source_type="calculated"), "steps[0].fields[data[].level]"),
     "another licence of a field": (_field(licences=("MIT",)), "steps[0].fields[data[].level]"),
+    "a value that is not the default": (_argument(UNIT, value="ft"), "steps[0].arguments[unit]"),
+    "a value that no template has": (_argument(UNIT, source="template"), "steps[0].arguments[unit]"),
+    "a missing value that is there": (_argument(GAUGE, source="missing"), "steps[0].arguments[gauge]"),
+    "an argument twice": (_step(arguments=(GAUGE, DAYS, DAYS)), "steps[0].arguments"),
+    "a field twice": (_step(fields=(LEVEL, LEVEL)), "steps[0].fields"),
+    "an invented warning": (_step(precautions=("Do not use on Sundays",)), "steps[0].precautions[0]"),
+    "a warning about another tool": (_step(precautions=("storm surges",)), "steps[0].precautions[0]"),
     "abstained and still stepping": (PLAN.model_copy(update={"abstained": True}), "abstained"),
     "neither steps nor abstention": (PLAN.model_copy(update={"steps": ()}), "abstained"),
 }

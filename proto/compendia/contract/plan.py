@@ -1,11 +1,13 @@
 """The plan: what a router answers. Every byte of it comes from the snapshot, and every part names where.
 
-`check_plan` proves that: it looks each tool, endpoint, parameter, response field, licence and precaution up
-in the snapshot that the plan names.
+`check_plan` proves that: it looks each tool, endpoint, parameter, response field, licence and precaution up in
+the snapshot that the plan names, and each value that is not the user's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -101,6 +103,7 @@ def check_plan(plan: ToolPlan, snapshot: Snapshot) -> tuple[Problem, ...]:
             Problem(ErrorCode.INVALID_PLAN, f"made from {plan.revision}, checked with {snapshot.revision}"),
         )
     tools = {tool.id: tool for tool in snapshot.compendium.tools}
+    shown = _Shown(snapshot, {step.tool for step in plan.steps})
     found: list[Problem] = []
     for index, step in enumerate(plan.steps):
         path = f"steps[{index}]"
@@ -112,6 +115,7 @@ def check_plan(plan: ToolPlan, snapshot: Snapshot) -> tuple[Problem, ...]:
             )
             continue
         found.extend(_check_step(step, tool, endpoint, path))
+        found.extend(_check_origins(step, endpoint, shown, path))
     if plan.abstained == bool(plan.steps):
         found.append(Problem(ErrorCode.INVALID_PLAN, "a plan either abstains or has steps", "abstained"))
     return tuple(found)
@@ -160,3 +164,43 @@ def _check_step(step: PlannedStep, tool: ToolMetadata, endpoint: Endpoint, path:
                 where,
             )
     return found
+
+
+class _Shown:
+    """What a snapshot says about the tools of a plan, besides their documentation."""
+
+    def __init__(self, snapshot: Snapshot, tools: AbstractSet[str]) -> None:
+        self.templates = [t for t in snapshot.compendium.templates if t.tool in tools]
+        self.warned = [(p.tool, p.text) for p in snapshot.compendium.precautions if p.tool in tools]
+        self.disputed = {(c.tool, c.do_not_use_when()) for c in snapshot.conflicts if c.tool in tools}
+
+
+def _check_origins(step: PlannedStep, endpoint: Endpoint, shown: _Shown, path: str) -> Iterator[Problem]:
+    """Values and warnings are from where the plan says, and nothing is named twice."""
+    defaults = {(p.name, p.location): p.default for p in endpoint.parameters}
+    of_endpoint = [t for t in shown.templates if (t.tool, t.endpoint) == (step.tool, step.endpoint)]
+    for argument in step.arguments:
+        key, value = (argument.name, argument.location), argument.value
+        holds = {
+            "query": True,
+            "missing": value is None,
+            "default": key in defaults and value == defaults[key],
+            "template": any(t.arguments.get(argument.name) == value for t in of_endpoint),
+        }[argument.source]
+        if not holds:
+            where = f"{path}.arguments[{argument.name}]"
+            yield Problem(
+                ErrorCode.INVALID_PLAN, f"{value!r} is not from where it says: {argument.source}", where
+            )
+    for index, line in enumerate(step.precautions):
+        known = (step.tool, line) in shown.disputed
+        if not known and not any(tool == step.tool and text in line for tool, text in shown.warned):
+            yield Problem(
+                ErrorCode.INVALID_PLAN, "no precaution or conflict says so", f"{path}.precautions[{index}]"
+            )
+    for what, names in (
+        ("arguments", [(a.name, a.location) for a in step.arguments]),
+        ("fields", [f.path for f in step.fields]),
+    ):
+        if len(set(names)) < len(names):
+            yield Problem(ErrorCode.INVALID_PLAN, "one of them stands twice", f"{path}.{what}")
