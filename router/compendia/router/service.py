@@ -31,8 +31,8 @@ class Holder:
     """The router of the newest snapshot. Use as a context manager: it owns the polling thread.
 
     fetch: gives a snapshot by revision, "" for the newest; raises NO_SNAPSHOT while there is none.
-    poll_s: seconds between looks for a newer one; 0 never looks. newest: what a look asks, the newest revision
-    or "" for none: a snapshot is fetched only when that is another than the one that answers.
+    poll_s: seconds between looks for a newer one; 0 never looks. newest: what a look asks: the newest
+    revision, or "" for none. A snapshot is fetched only when that is another than the one that answers.
     """
 
     def __init__(
