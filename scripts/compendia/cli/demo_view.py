@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,12 @@ from rich.text import Text
 
 Document = Mapping[str, Any]
 
+_FIELD = re.compile(
+    r"endpoints\[(?P<endpoint>[\w.-]+)\]\."
+    r"(?:(?:response_fields|parameters)\[(?P<name>.+)\]\.)?(?P<word>\w+)$"
+)
 _WIDEST = 118
+_KINDS = ("stance", "definition", "licence", "provenance", "equivocation")
 _COUNTED = ("tools", "scenarios", "precautions", "templates")
 _RULES = {
     "owner": "the owner's word",
@@ -46,13 +52,13 @@ def show(found: Document) -> None:
 def organizations_table(organizations: Iterable[Document]) -> Table:
     """Who contributed what."""
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
-    table.add_column("Organization", ratio=3)
-    table.add_column("Sources", ratio=7)
-    table.add_column("Calls made", justify="right", ratio=2)
-    table.add_column("Compendium", ratio=4)
-    table.add_column("Sent", justify="right", ratio=2)
+    table.add_column("Organization", no_wrap=True)
+    table.add_column("Sources", ratio=1)
+    table.add_column("Calls made", no_wrap=True)
+    table.add_column("Compendium", no_wrap=True)
+    table.add_column("Sent", no_wrap=True)
     for org in organizations:
-        sources = [f"{s['kind']}: {s['file']} ({_count(s['tools'], 'tool')})" for s in org["sources"]]
+        sources = [f"{s['kind']} {s['file']}, {_count(s['tools'], 'tool')}" for s in org["sources"]]
         calls = org["experience"]
         told = f"{calls['success']} ok\n{calls['failure']} failed"
         holds = "\n".join(_count(org["compendium"][name], name[:-1]) for name in _COUNTED)
@@ -76,8 +82,8 @@ def round_line(closed: Document) -> Group:
         ),
         Text.assemble(
             "Refused: ",
-            (refused["org"], "bold"),
-            f" sent other bytes a second time in the same round ({refused['code']}). The first count.",
+            (refused["organization"], "bold"),
+            f" sent other bytes a second time in the same round ({refused['code']}). The first bytes count.",
         ),
         "",
     )
@@ -86,7 +92,7 @@ def round_line(closed: Document) -> Group:
 def conflicts_table(conflicts: Iterable[Document]) -> Table:
     """The conflict log; entries that differ in nothing but their tool share a row."""
     rows: dict[tuple[str, ...], list[str]] = {}
-    for conflict in conflicts:
+    for conflict in sorted(conflicts, key=lambda conflict: _KINDS.index(conflict["kind"])):
         held = conflict["winner"]
         dissent = "\n".join(_claim(conflict, claim) for claim in conflict["dissent"])
         key = (
@@ -97,69 +103,88 @@ def conflicts_table(conflicts: Iterable[Document]) -> Table:
             _RULES[conflict["resolved_by"]],
         )
         rows.setdefault(key, []).append(conflict["tool"].rpartition("/")[2])
-    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, show_lines=False)
-    table.add_column("Kind", style="bold")
-    for name, ratio in (("Of", 4), ("What counts", 4), ("What else was said", 5), ("By", 2)):
-        table.add_column(name, ratio=ratio, overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, show_lines=True)
+    table.add_column("Kind", style="bold", no_wrap=True)
+    for name in ("Of", "What counts", "What else was said"):
+        table.add_column(name, ratio=1, overflow="fold")
+    table.add_column("Resolved by", no_wrap=True)
     for (kind, disputed, held_text, dissent, rule), tools in rows.items():
         about = Text.assemble((", ".join(filter(None, tools)), "bold"), "\n" if any(tools) else "", disputed)
-        table.add_row(kind, about, held_text, dissent, rule, end_section=True)
+        table.add_row(kind, about, Text(held_text), Text(dissent), rule)
     return table
 
 
 def plan_panel(plan: Document) -> Panel:
     """One plan: the calls, what they return, what to beware of, why, and who lost."""
-    parts: list[Any] = []
-    if plan["abstained"]:
-        parts.append(Text.assemble(("No tool is called. ", "bold yellow"), plan["why"]))
-    for number, step in enumerate(plan["steps"], 1):
-        parts.append(_step(number, step))
-    parts += [Text(f"! {problem}", style="bold red") for problem in plan["problems"]]
-    title = Text.assemble((f" {plan['about']} ", "bold black on cyan"), " ", (plan["query"], "bold"))
-    below = Text(f"{plan['encoder']}, {plan['elapsed_ms']:.0f} ms", style="dim")
-    return Panel(Group(*parts), title=title, title_align="left", subtitle=below, subtitle_align="right")
-
-
-def _step(number: int, step: Document) -> Table:
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(justify="right", style="dim", min_width=8)
+    grid.add_column(justify="right", style="cyan", min_width=10)
     grid.add_column(overflow="fold")
-    call = f"{step['method']} {step['path']}".strip() or step["title"]
-    grid.add_row(f"call {number}", Text.assemble((step["tool"], "bold green"), f"  {call}"))
-    for argument in step["arguments"]:
-        grid.add_row("with", _argument(argument))
-    if step["fields"]:
-        grid.add_row("returns", Text(", ".join(_field(field) for field in step["fields"])))
-    if step["licences"]:
-        grid.add_row("licence", Text(" / ".join(step["licences"])))
-    for warning in step["precautions"]:
-        grid.add_row("beware", Text(warning, style="yellow"))
-    for reason in step["reasons"]:
-        grid.add_row("because", Text(reason, style="dim"))
-    return grid
+    grid.add_row("request", Text(plan["query"], style="bold"))
+    if plan["abstained"]:
+        grid.add_row("no tool", Text(plan["why"], style="yellow"))
+    for number, (step, ranking) in enumerate(zip(plan["steps"], plan["rankings"], strict=False), 1):
+        several = f" {number}" if len(plan["steps"]) > 1 else ""
+        _add_step(grid, several, step, ranking)
+    _add(grid, "PROBLEM", [Text(problem, style="bold red") for problem in plan["problems"]])
+    below = f"router {plan['encoder']}, {plan['elapsed_ms']:.0f} ms"
+    return Panel(
+        grid,
+        title=f"[bold]{plan['about']}",
+        title_align="left",
+        subtitle=Text(below, style="dim"),
+        subtitle_align="right",
+        border_style="yellow" if plan["abstained"] else "cyan",
+    )
+
+
+def _add_step(grid: Table, number: str, step: Document, ranking: Document) -> None:
+    call = f"{step['method']} {step['path'] or step['title']}".strip()
+    _add(grid, f"call{number}", [Text.assemble((step["tool"], "bold green"), "  ", call)])
+    _add(grid, "with", [_argument(argument) for argument in step["arguments"]])
+    _add(grid, "returns", [Text(", ".join(_field(field, step) for field in step["fields"]))])
+    _add(grid, "licence", [Text(" / ".join(step["licences"]))] if step["licences"] else [])
+    _add(grid, "beware", [Text(warning, style="yellow") for warning in step["precautions"]])
+    _add(grid, "because", [Text(reason, style="dim") for reason in step["reasons"]])
+    _add(grid, "weighed", [Text("; ".join(map(_weighed, ranking["candidates"][:3])), style="dim")])
+
+
+def _add(grid: Table, label: str, lines: Iterable[Text]) -> None:
+    for number, line in enumerate(lines):
+        grid.add_row(label if number == 0 else "", line)
 
 
 def _argument(argument: Document) -> Text:
     unit = f" {argument['unit']}" if argument["unit"] else ""
     if argument["source"] == "missing":
-        need = "you must give it" if argument["required"] else "optional, left out"
-        style = "bold red" if argument["required"] else "dim"
-        return Text.assemble(argument["name"], (f"  {need}", style))
+        return Text.assemble(argument["name"], ("  you must give it", "bold red"))
     value = (f"{argument['value']}{unit}", "bold")
     return Text.assemble(argument["name"], " = ", value, (f"  {_SOURCES[argument['source']]}", "dim"))
 
 
-def _field(field: Document) -> str:
-    return f"{field['path']} [{field['unit']}]" if field["unit"] else str(field["path"])
+def _field(field: Document, step: Document) -> str:
+    """A response field with its unit, and with its own licence where the tool has another or none."""
+    source = field["source_type"] if field["source_type"] != "unknown" else ""
+    own = [licence for licence in field["licences"] if licence not in step["licences"]]
+    notes = [note for note in (field["unit"], source, *own) if note]
+    return f"{field['path']} [{', '.join(notes)}]" if notes else str(field["path"])
+
+
+def _weighed(candidate: Document) -> str:
+    """A candidate with its score, and what the frozen LLM said of it."""
+    told = "" if candidate["rerank_score"] is None else f", LLM {candidate['rerank_score']:.2f}"
+    return f"{candidate['tool'].rpartition('/')[2]} {candidate['score']:.2f}{told}"
 
 
 def _disputed(conflict: Document) -> str:
+    """What the claims are about: the masked request, or the field without the way to it."""
     if conflict["kind"] == "stance":
         return str(conflict["text"])
     if conflict["kind"] == "equivocation":
         return f"{conflict['org']} in round {conflict['round']}"
-    field = str(conflict["field"])
-    return field.replace("response_fields[", "[").replace("endpoints[", "[")
+    found = _FIELD.match(str(conflict["field"]))
+    if found is None:
+        return str(conflict["field"])
+    return f"{found['word']} of {(found['name'] or found['endpoint']).split(', ')[0]}"
 
 
 def _claim(conflict: Document, claim: Document) -> str:
