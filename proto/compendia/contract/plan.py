@@ -1,7 +1,7 @@
 """The plan: what a router answers. Every byte of it comes from the snapshot, and every part names where.
 
-`check_plan` proves that: it looks each tool, endpoint, parameter, response field, licence and precaution up in
-the snapshot that the plan names, and each value that is not the user's.
+`check_plan` proves that: it looks each tool, endpoint, parameter, response field, licence and precaution up
+in the snapshot that the plan names, and each value that is not the user's.
 """
 
 from __future__ import annotations
