@@ -118,8 +118,7 @@ def test_start_up_is_measured_in_a_fresh_process(session: NewSession) -> None:
 
 
 def test_peak_memory_sees_what_is_freed_again() -> None:
-    with PeakMemory(os.getpid()) as watched:
-        with mmap.mmap(-1, 80 * 1024 * 1024) as block:
-            for page in range(0, len(block), mmap.PAGESIZE):
-                block[page] = 1
+    with PeakMemory(os.getpid()) as watched, mmap.mmap(-1, 80 * 1024 * 1024) as block:
+        for page in range(0, len(block), mmap.PAGESIZE):
+            block[page] = 1
     assert 60 < watched.growth_mb < 160
