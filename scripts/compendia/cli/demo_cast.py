@@ -67,7 +67,7 @@ QUESTIONS = (
     ),
     Question(
         "against a precaution",
-        "Track sea container NPTU5520917 on its way across the ocean",
+        "Follow parcel container NPTU5520917 on its way across the ocean",
     ),
     Question(
         "disputed",

@@ -170,9 +170,10 @@ def _field(field: Document, step: Document) -> str:
 
 
 def _weighed(candidate: Document) -> str:
-    """A candidate with its score, and what the frozen LLM said of it."""
+    """A candidate with its score, what the frozen LLM said of it, and whether a precaution lies near."""
     told = "" if candidate["rerank_score"] is None else f", LLM {candidate['rerank_score']:.2f}"
-    return f"{candidate['tool'].rpartition('/')[2]} {candidate['score']:.2f}{told}"
+    warned = ", warned" if candidate["features"].get("precaution", 0.0) > 0.0 else ""
+    return f"{candidate['tool'].rpartition('/')[2]} {candidate['score']:.2f}{told}{warned}"
 
 
 def _disputed(conflict: Document) -> str:
