@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compendia.router.vectors import FlatIndex, VectorIndex, Vectors
+from compendia.router.vectors import HalfIndex, VectorIndex, Vectors
 
 
 class PlainIndex:
@@ -40,7 +40,7 @@ class PlainIndex:
         return (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
 
 
-INDEXES: dict[str, Callable[[Vectors], VectorIndex]] = {"flat": FlatIndex, "plain": PlainIndex}
+INDEXES: dict[str, Callable[[Vectors], VectorIndex]] = {"half": HalfIndex, "plain": PlainIndex}
 DIMENSION = 16
 
 

@@ -31,6 +31,8 @@ class Offers:
         demanded = [self.units[unit] for unit in sorted(wanted_units(text)) if unit in self.units]
         said = f" {squash(text)} "
         demanded += [rows for licence, rows in self.licences.items() if f" {licence} " in said]
+        if not demanded:
+            return np.zeros(len(tools))
         return np.asarray([sum(int(row) in rows for rows in demanded) for row in tools], np.float64)
 
 

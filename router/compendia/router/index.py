@@ -19,7 +19,7 @@ from .documents import lexical_documents, tool_document
 from .experience import POOL, Entry, ExperienceIndex, disputes, precautions, scenarios
 from .lexical import LexicalIndex
 from .query import EncodedQuery
-from .vectors import FlatIndex, Rows, Scores, Vectors
+from .vectors import HalfIndex, Rows, Scores, Vectors
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,13 @@ class HybridIndex:
     def __init__(self, snapshot: Snapshot, encoder: Encoder, previous: HybridIndex | None = None) -> None:
         compendium = snapshot.compendium
         self.tools = tuple(sorted(compendium.tools, key=lambda tool: tool.id))
+        self.ids = np.asarray([tool.id for tool in self.tools], object)
         self.row = {tool.id: row for row, tool in enumerate(self.tools)}
         self.fingerprint = encoder.fingerprint
         known = previous if previous is not None and previous.fingerprint == encoder.fingerprint else None
         self.encoded = 0
         self._document_texts = [tool_document(tool) for tool in self.tools]
-        self.documents = FlatIndex(self._encode_documents(encoder, known))
+        self.documents = HalfIndex(self._encode_documents(encoder, known))
         texts = [(text, row) for row, tool in enumerate(self.tools) for text in lexical_documents(tool)]
         self.lexical = LexicalIndex([t for t, _ in texts], [row for _, row in texts], len(self.tools))
         lists = (scenarios(compendium), precautions(compendium), disputes(snapshot.conflicts, self.row))
@@ -129,7 +130,7 @@ class HybridIndex:
     def _experience(self, entries: list[Entry], vectors: dict[str, Vectors]) -> ExperienceIndex:
         owners = np.asarray([self.row[entry.tool] for entry in entries], np.int64)
         stacked = _stacked([vectors[entry.text] for entry in entries], self._dimension)
-        return ExperienceIndex(entries, owners, FlatIndex(stacked))
+        return ExperienceIndex(entries, owners, HalfIndex(stacked))
 
 
 def _best(scores: NDArray[np.float32], k: int) -> Rows:

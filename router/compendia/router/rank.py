@@ -82,18 +82,18 @@ def features(
 
 
 def candidates(
-    tools: list[str],
+    tools: NDArray[np.object_],
     whole: Columns,
     sentences: Sequence[Columns],
     k: int,
     weights: Mapping[str, float] = WEIGHTS,
 ) -> tuple[Candidate, ...]:
-    """The k best tools, best first; equal scores in the order of their ids.
+    """The k best of `tools` (their ids, ascending), best first; equal scores in the order of the ids.
 
     With sentences, each feature of a tool is the mean of the whole query's and of its best sentence's. Scores
     are rounded, for the last bits of an inner product depend on where its row stands.
     """
-    if not tools:
+    if len(tools) == 0:
         return ()
     columns = dict(whole)
     if sentences:
@@ -103,7 +103,7 @@ def candidates(
             columns[name] = (whole[name] + spoken[best, np.arange(len(tools))]) / 2
     columns = {name: np.round(column, 5) for name, column in columns.items()}
     total = np.round(_total(columns, weights), 5)
-    order = sorted(range(len(tools)), key=lambda at: (-total[at], tools[at]))[:k]
+    order = np.argsort(-total, kind="stable")[:k]
     return tuple(
         Candidate(
             tool=tools[at],

@@ -65,7 +65,7 @@ class Revision:
             features(part, matches, self.background, self.offered, self.reliabilities)
             for part, matches in matched
         ]
-        tools = [self.index.tools[row].id for row in matched[0][1].tools]
+        tools = self.index.ids[matched[0][1].tools]
         found = candidates(tools, columns[0], columns[1:], k)
         return Ranking(candidates=found, best_evidence=evidence, threshold=self.threshold)
 

@@ -12,6 +12,8 @@ Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float32]
 
+SPARE = 16
+
 
 class VectorIndex(Protocol):
     """Vectors in rows 0..n-1, fixed once made; safe to search from many threads."""
@@ -39,15 +41,24 @@ class VectorIndex(Protocol):
         ...
 
 
-class FlatIndex:
-    """FAISS `IndexFlatIP`. Moments are exact: mean q.mu and variance q'Cq follow from the rows' mean and
-    covariance, so one score is standardized against the whole catalog at the cost of a d x d product.
+class HalfIndex:
+    """FAISS over half-precision copies, the hits scored again in single precision.
+
+    A search reads every vector, so its time is that of memory: half the bytes took 1.0 ms where `IndexFlatIP`
+    took 6.7 (27,000 x 384, one thread of a busy machine; 0.7 against 2.5 at best). Half precision moves a
+    cosine by less than 0.001; SPARE further hits make up for that at the edge.
+
+    Moments are exact: mean q.mu and variance q'Cq follow from the rows' mean and covariance, so one score is
+    standardized against the whole catalog at the cost of a d x d product.
     """
 
     def __init__(self, vectors: Vectors) -> None:
         """vectors: (n, d), n may be 0."""
-        self._index = faiss.IndexFlatIP(vectors.shape[1])
-        self._index.add(np.ascontiguousarray(vectors))
+        self._vectors = np.ascontiguousarray(vectors, np.float32)
+        self._index = faiss.IndexScalarQuantizer(
+            vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+        )
+        self._index.add(self._vectors)
         exact = vectors.astype(np.float64)
         count = max(1, len(vectors))
         self._mean = exact.sum(axis=0) / count
@@ -55,25 +66,25 @@ class FlatIndex:
         self._covariance = centred.T @ centred / count
 
     def __len__(self) -> int:
-        return int(self._index.ntotal)
+        return len(self._vectors)
 
     def search(self, query: Vectors, k: int) -> tuple[Scores, Rows]:
-        found = min(k, len(self))
-        if found == 0:
+        near = min(k + SPARE, len(self))
+        if near == 0:
             return np.zeros(0, np.float32), np.zeros(0, np.int64)
-        scores, rows = self._index.search(query[None, :], found)
-        return scores[0], rows[0]
+        rows = np.sort(self._index.search(query[None, :], near)[1][0])
+        scores = self.scores(query, rows)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return scores[order], rows[order]
 
     def scores(self, query: Vectors, rows: Rows) -> Scores:
-        if len(rows) == 0:
-            return np.zeros(0, np.float32)
-        return np.asarray(self._index.reconstruct_batch(rows) @ query, np.float32)
+        return np.asarray(self._vectors[rows] @ query, np.float32)
 
     def vectors(self) -> Vectors:
-        return np.asarray(self._index.reconstruct_n(0, len(self)), np.float32)
+        return self._vectors
 
     def vector(self, row: int) -> Vectors:
-        return np.asarray(self._index.reconstruct(row), np.float32)
+        return np.asarray(self._vectors[row], np.float32)
 
     def moments(self, query: Vectors) -> tuple[float, float]:
         exact = query.astype(np.float64)
