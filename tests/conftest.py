@@ -30,7 +30,9 @@ def data_dir() -> Path:
     named = os.environ.get("COMPENDIA_DATA")
     folder = Path(named) if named else CHECKOUT.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip(f"no datasets at {folder}: set COMPENDIA_DATA (benchmarks/README.md says how to get them)")
+        pytest.skip(
+            f"no datasets at {folder}: set COMPENDIA_DATA (benchmarks/README.md says how to get them)"
+        )
     return folder
 
 
