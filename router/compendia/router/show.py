@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from compendia.contract import PlannedStep, ToolPlan
-from compendia.text.console import print_table
 
 _SOURCES = {
     "query": "from the query",
@@ -62,21 +61,38 @@ def show_explanation(found: dict[str, Any]) -> None:
     console.print(Text(found["why"], style="bold yellow" if found["abstained"] else "bold green"))
     for part in found["parts"]:
         names = sorted({name for c in part["candidates"] for name, v in c["contributions"].items() if v})
-        rows = [
-            [
-                candidate["tool"],
-                candidate["score"],
-                *(candidate["contributions"].get(name, 0.0) for name in names),
-                "" if candidate["rerank_score"] is None else round(candidate["rerank_score"], 3),
-                candidate["behind"],
-            ]
-            for candidate in part["candidates"]
-        ]
-        title = f"{part['part']}  (evidence {part['evidence']:.2f}, needed {part['threshold']:.2f})"
-        columns = ["tool", "score", *(name.replace("_", " ") for name in names), "reranker", "behind"]
-        print_table(title, columns, rows)
+        console.print(_weighed(part, names))
     for step in found["steps"]:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", justify="right", min_width=8)
+        grid.add_column(overflow="fold")
+        grid.add_row("tool", Text(step["tool"], style="bold"))
         for reason in step["reasons"]:
-            console.print(Text.assemble((f"{step['tool']}: ", "bold"), reason))
+            grid.add_row("because", Text(reason))
         for warning in step["precautions"]:
-            console.print(Text.assemble((f"{step['tool']}: ", "bold"), (warning, "yellow")))
+            grid.add_row("beware", Text(warning, style="yellow"))
+        console.print(grid)
+
+
+def _weighed(part: dict[str, Any], names: list[str]) -> Table:
+    """Candidates side by side, best first; a row is what one feature added to their scores."""
+    candidates = part["candidates"]
+    title = f"{part['part']}  (evidence {part['evidence']:.2f}, needed {part['threshold']:.2f})"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("")
+    ids = [candidate["tool"] for candidate in candidates]
+    short = [tool.rpartition("/")[2] for tool in ids]
+    for name in short if len(set(short)) == len(short) else ids:
+        table.add_column(name, justify="right", overflow="fold")
+
+    def add(name: str, values: list[float | None], style: str = "") -> None:
+        table.add_row(name, *("" if value is None else f"{value:.2f}" for value in values), style=style)
+
+    for name in names:
+        add(name.replace("_", " "), [c["contributions"].get(name, 0.0) + 0.0 for c in candidates])
+    table.add_section()
+    add("score", [c["score"] for c in candidates], "bold")
+    add("behind", [c["behind"] for c in candidates])
+    if any(c["rerank_score"] is not None for c in candidates):
+        add("reranker", [c["rerank_score"] for c in candidates])
+    return table

@@ -90,27 +90,22 @@ def round_line(closed: Document) -> Group:
 
 
 def conflicts_table(conflicts: Iterable[Document]) -> Table:
-    """The conflict log; entries that differ in nothing but their tool share a row."""
-    rows: dict[tuple[str, ...], list[str]] = {}
+    """The conflict log; entries with equal claims share a row."""
+    rows: dict[tuple[str, str, str, str], list[Document]] = {}
     for conflict in sorted(conflicts, key=lambda conflict: _KINDS.index(conflict["kind"])):
-        held = conflict["winner"]
+        held = _claim(conflict, conflict["winner"]) if conflict["winner"] else "-"
         dissent = "\n".join(_claim(conflict, claim) for claim in conflict["dissent"])
-        key = (
-            conflict["kind"],
-            _disputed(conflict),
-            _claim(conflict, held) if held else "-",
-            dissent,
-            _RULES[conflict["resolved_by"]],
-        )
-        rows.setdefault(key, []).append(conflict["tool"].rpartition("/")[2])
+        rows.setdefault((conflict["kind"], held, dissent, conflict["resolved_by"]), []).append(conflict)
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, show_lines=True)
     table.add_column("Kind", style="bold", no_wrap=True)
     for name in ("Of", "What counts", "What else was said"):
         table.add_column(name, ratio=1, overflow="fold")
     table.add_column("Resolved by", no_wrap=True)
-    for (kind, disputed, held_text, dissent, rule), tools in rows.items():
-        about = Text.assemble((", ".join(filter(None, tools)), "bold"), "\n" if any(tools) else "", disputed)
-        table.add_row(kind, about, Text(held_text), Text(dissent), rule)
+    for (kind, held, dissent, rule), entries in rows.items():
+        tools = ", ".join(dict.fromkeys(entry["tool"].rpartition("/")[2] for entry in entries))
+        disputed = ", ".join(dict.fromkeys(map(_disputed, entries)))
+        about = Text.assemble((tools, "bold green"), "\n" if tools else "", disputed)
+        table.add_row(kind, about, _shown(held), _shown(dissent), _RULES[rule])
     return table
 
 
@@ -192,6 +187,13 @@ def _claim(conflict: Document, claim: Document) -> str:
     return f"{_value(conflict['kind'], claim['value'])} ({', '.join(claim['supporters'])})"
 
 
+def _shown(claims: str) -> Text:
+    """The claims with those who make them in the background."""
+    text = Text(claims)
+    text.highlight_regex(r"(?m)\([a-z0-9_., -]+\)$", "dim")
+    return text
+
+
 def _value(kind: str, value: Any) -> str:
     if kind == "stance":
         return "use it" if value == "use" else "do not use it"
@@ -203,7 +205,7 @@ def _value(kind: str, value: Any) -> str:
             f"version {e['version']}" if e.get("version") else f"file {e['digest'][:8]}" for e in entries
         )
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 90 else text[:89] + "…"
+    return text if len(text) <= 140 else text[:139] + "…"
 
 
 def _count(number: int, what: str) -> str:
