@@ -52,6 +52,8 @@ def test_the_rules_hold(checkout: Path) -> None:
         ("proto/compendia/wire/spoiled.py", "import compendia.text.console"),
         ("proto/compendia/text/spoiled.py", "import compendia.client.cli"),
         ("client/compendia/client/spoiled.py", "import compendia.router.route"),
+        ("client/compendia/client/importers/spoiled.py", "import sqlalchemy"),
+        ("client/compendia/client/importers/spoiled.py", "import compendia.wire.channel"),
         ("router/compendia/router/spoiled.py", "import compendia.aggregator.merge"),
         ("aggregator/compendia/aggregator/spoiled.py", "import compendia.client.publish"),
         ("router/compendia/router/spoiled.py", "import compendia.benchmarks.cli"),
