@@ -38,11 +38,11 @@ WEIGHTS: Mapping[str, float] = {
     "dispute": -6.0,
     "reliability": 0.2,
 }
-"""The weight of scenarios was chosen on ToolBench G3 training queries with the experience of 40 % of the tools
-hidden; those of demands, precautions, disputes and reliability are judgement until they are fitted. In order: two
-similarities to the documentation, in standard deviations over the catalog; demands for a unit or licence that
-are met; how far the nearest scenario, precaution (times severity) and dispute (times the share against) lie
-above NEAR; success rate minus 1/2."""
+"""The weight of scenarios was chosen on ToolBench G3 training queries with the experience of 40 % of the
+tools hidden; those of demands, precautions, disputes and reliability are judgement until they are fitted.
+In order: two similarities to the documentation, in standard deviations over the catalog; demands for a unit
+or licence that are met; how far the nearest scenario, precaution (times severity) and dispute (times the
+share against) lie above NEAR; success rate minus 1/2."""
 
 
 def reliability(usage: Usage | None) -> float:
