@@ -16,7 +16,7 @@ for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # its 15 s are too few beside other tests
+os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # its 30 s are too few beside other tests
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
