@@ -10,8 +10,10 @@ from typing import Any
 
 import psutil
 import pytest
+from rich.cells import cell_len
 
 from compendia.cli.demo_cast import ORGANIZATIONS, QUESTIONS
+from compendia.cli.demo_view import show
 from compendia.contract import Snapshot, ToolPlan, check_plan
 from compendia.contract.document import snapshot_loads
 from compendia.router.route import Router
@@ -220,3 +222,22 @@ def working_in(folder: Path) -> list[str]:
     """Command lines of the processes that work in a folder."""
     everyone = psutil.process_iter(["cwd", "cmdline"])
     return [" ".join(p.info["cmdline"] or []) for p in everyone if p.info["cwd"] == str(folder)]
+
+
+@pytest.mark.parametrize("columns", ["80", "110", "200"])
+def test_a_person_sees_who_said_what_and_each_plan(
+    found: Document, columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    show(found)
+    shown = capsys.readouterr().out
+    told = " ".join(shown.replace("│", " ").split())
+    assert max(map(cell_len, shown.splitlines())) <= int(columns)
+    for org in ORGANIZATIONS:
+        assert org.title in told
+    for kind in ("stance", "definition", "licence", "provenance", "equivocation"):
+        assert f" {kind} " in told
+    for question in QUESTIONS:
+        assert f"─ {question.about} ─" in told
+        assert question.query.replace(" ", "") in told.replace(" ", "")
+    assert "no tool Nothing fits" in told

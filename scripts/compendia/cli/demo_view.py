@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ _FIELD = re.compile(
     r"(?:(?:response_fields|parameters)\[(?P<name>.+)\]\.)?(?P<word>\w+)$"
 )
 _WIDEST = 118
+_IN_A_FILE = 110
 _KINDS = ("stance", "definition", "licence", "provenance", "equivocation")
 _COUNTED = ("tools", "scenarios", "precautions", "templates")
 _RULES = {
@@ -36,7 +38,8 @@ _SOURCES = {"query": "from the query", "template": "as in earlier calls", "defau
 def show(found: Document) -> None:
     """Print the whole document to stdout."""
     console = Console()
-    console = Console(width=min(console.width, _WIDEST))
+    known = console.is_terminal or "COLUMNS" in os.environ
+    console = Console(width=min(console.width, _WIDEST) if known else _IN_A_FILE)
     console.print(Rule("[bold]One federated round", style="cyan"))
     console.print(organizations_table(found["organizations"]))
     console.print(round_line(found["round"]))
@@ -53,7 +56,7 @@ def organizations_table(organizations: Iterable[Document]) -> Table:
     """Who contributed what."""
     table = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False)
     table.add_column("Organization", no_wrap=True)
-    table.add_column("Sources", ratio=1)
+    table.add_column("Sources", ratio=1, overflow="fold")
     table.add_column("Calls made", no_wrap=True)
     table.add_column("Compendium", no_wrap=True)
     table.add_column("Sent", no_wrap=True)
