@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -93,11 +94,16 @@ def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
 
 
 def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
-    # Nobody listens at port 9 (discard), and --wait keeps trying.
-    words = ["client", "pull", "--aggregator", "127.0.0.1:9", "--out", str(tmp_path / "s.json"), "--wait"]
-    with subprocess.Popen([COMMAND, *words], stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(2.0)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
-    assert process.returncode == 130
+    # A server that accepts and never answers: once it was called, the command is known to wait.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        words = ["client", "pull", "--aggregator", address, "--out", str(tmp_path / "s.json"), "--wait"]
+        with subprocess.Popen([COMMAND, *words], stderr=subprocess.PIPE, text=True) as process:
+            accepted, _ = listener.accept()
+            with accepted:
+                time.sleep(0.5)
+                process.send_signal(signal.SIGINT)
+                _, told = process.communicate(timeout=30)
+    assert process.returncode == 130, told
     assert "Traceback" not in told
