@@ -103,8 +103,8 @@ class LikelihoodReranker:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of weights, precision, prompt and card version."""
-        settings = f"{self._model.fingerprint} {RENDER_VERSION} {self._prompt}"
+        """Digest of weights, precision, prompt, card version and the empty card."""
+        settings = f"lift {self._model.fingerprint} {RENDER_VERSION} {self._prompt} {EMPTY_CARD.text}"
         return "likelihood-" + hashlib.sha256(settings.encode()).hexdigest()[:16]
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
