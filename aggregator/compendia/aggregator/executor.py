@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar
 
+from tenacity import Retrying, stop_after_attempt
+
 from compendia.contract import ErrorCode, error
 
 T = TypeVar("T")
@@ -77,7 +79,9 @@ class RayExecutor:
         self._started = not ray.is_initialized()
         if self._started:
             options: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR", **options)
+            # On a loaded machine a node may miss Ray's own start-up limit: then once more, from nothing.
+            start = Retrying(stop=stop_after_attempt(3), before_sleep=lambda _: ray.shutdown(), reraise=True)
+            start(ray.init, include_dashboard=False, log_to_driver=False, logging_level="ERROR", **options)
         self._task = ray.remote(_apply)
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
