@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from compendia.benchmarks import registry
 from compendia.benchmarks.benchmark import Benchmark, Options, Part, Session
 from compendia.benchmarks.cli import register
-from compendia.benchmarks.datasets import alias, data_directory, dataset, pool, stratified
+from compendia.benchmarks.datasets import alias, data_directory, dataset, stratified
 from compendia.benchmarks.run import run
+from compendia.benchmarks.stabletoolbench import pool
 from compendia.benchmarks.verdict import Bound
 from compendia.contract import CompendiaError, ErrorCode
 

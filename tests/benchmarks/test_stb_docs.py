@@ -17,8 +17,11 @@ from typer.testing import CliRunner
 
 from compendia.benchmarks import arms
 from compendia.benchmarks.cli import register
-from compendia.benchmarks.datasets import Query, pool
-from compendia.benchmarks.stb_docs import Evaluation, documentation_snapshot, imported_tools
+from compendia.benchmarks.datasets import Query
+from compendia.benchmarks.evaluation import Evaluation
+from compendia.benchmarks.snapshots import docs_only
+from compendia.benchmarks.splits import stb_docs
+from compendia.benchmarks.stabletoolbench import pool
 from compendia.contract import CompendiaError
 from compendia.contract.document import check
 
@@ -80,15 +83,13 @@ def test_a_limited_run_on_the_real_data_answers_in_seven_columns(
 
 
 def test_gold_tools_are_in_the_imported_catalogue_under_their_alias() -> None:
-    corpus = pool([("G1_tool", [ENTRY])])
-    compendium = imported_tools(corpus)
-    check(compendium)
-    snapshot = documentation_snapshot(compendium, "hashing")
+    split = stb_docs(pool([("G1_tool", [ENTRY])]))
+    check(split.documentation)
+    snapshot = docs_only(split, "hashing")
     assert snapshot.compendium.org == ""
     assert [member.org for member in snapshot.members] == ["benchmark"]
-    lost = pool([("G1_tool", [ENTRY | {"relevant APIs": [["Absent", "X"]]}])])
     with pytest.raises(CompendiaError, match="absent"):
-        imported_tools(lost)
+        stb_docs(pool([("G1_tool", [ENTRY | {"relevant APIs": [["Absent", "X"]]}])]))
 
 
 def test_an_evaluation_counts_any_gold_tool() -> None:
@@ -120,10 +121,10 @@ class LetterEncoder:
     encode_documents = encode_queries
 
 
-@pytest.mark.parametrize("name", list(arms.ARMS))
+@pytest.mark.parametrize("name", arms.DOCUMENTATION_ARMS)
 def test_every_arm_finds_the_tool_whose_words_are_in_the_query(name: str) -> None:
-    corpus = pool([("G1_tool", [ENTRY])])
-    assert arms.rank_all(name, corpus, ["height of tides", "bread from an oven"], LetterEncoder(), 2) == [
+    known = arms.material(stb_docs(pool([("G1_tool", [ENTRY])])))
+    assert arms.rank_all(name, known, ["height of tides", "bread from an oven"], LetterEncoder(), 2) == [
         ["tide_table", "bakery"],
         ["bakery", "tide_table"],
     ]

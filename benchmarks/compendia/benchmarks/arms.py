@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .datasets import ToolCorpus
+from compendia.contract import ErrorCode, ToolMetadata, error
+
+from .splits import Split
 
 Scores = NDArray[np.float64]
 """(queries, tools), higher is better."""
@@ -33,16 +36,45 @@ class TextEncoder(Protocol):
     def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
-def document(name: str, apis: Sequence[dict[str, Any]]) -> str:
-    """A tool as one text: title, category, then name and description of each API.
+@dataclass(frozen=True)
+class Material:
+    """What an arm may read: judged names, a document for each, and experience as (request, place of its
+    tool)."""
 
-    >>> api = {"tool_name": "X", "category_name": "Data", "api_name": "Get", "api_description": "gets"}
-    >>> document("x", [api])
+    names: tuple[str, ...]
+    documents: tuple[str, ...]
+    experience: tuple[tuple[str, int], ...] = ()
+
+
+def material(split: Split) -> Material:
+    """A split for the arms: tools that are judged as one are one, in order of the catalog."""
+    tools: dict[str, list[ToolMetadata]] = {}
+    for tool in split.documentation.tools:
+        tools.setdefault(split.names[tool.id], []).append(tool)
+    names = tuple(tools)
+    place = {name: at for at, name in enumerate(names)}
+    experience = tuple((item.query, place[split.names[item.tool]]) for item in split.experience)
+    return Material(names, tuple(document(found) for found in tools.values()), experience)
+
+
+def document(tools: Sequence[ToolMetadata]) -> str:
+    """The tools as one text: title, category, description, then name and description of each endpoint.
+
+    >>> from compendia.contract import Endpoint
+    >>> get = Endpoint(name="get", title="Get", description="gets")
+    >>> document([ToolMetadata(id="a/b/c", title="X", category="Data", endpoints=(get,))])
     'X. Data. Get: gets'
     """
-    title, category = (apis[0]["tool_name"], apis[0]["category_name"]) if apis else (name, "")
-    lines = " ".join(f"{api['api_name']}: {api['api_description']}" for api in apis)
-    return f"{title}. {category}. {lines}"
+    first = tools[0]
+    head = [f"{part}." for part in (first.title, first.category) if part]
+    described = [tool.description for tool in tools if tool.description]
+    lines = [
+        f"{endpoint.title}: {endpoint.description}"
+        for tool in tools
+        for endpoint in tool.endpoints
+        if (endpoint.title, endpoint.description) != (tool.title, "")
+    ]
+    return " ".join([*head, *described, *lines])
 
 
 def words(text: str) -> list[str]:
@@ -98,29 +130,62 @@ def ranks(scores: Scores) -> Scores:
     return found.astype(np.float64)
 
 
-ARMS: dict[str, Callable[[Sequence[str], Sequence[str], TextEncoder], Scores]] = {
-    "dense": dense,
-    "bm25": lambda documents, queries, _: bm25(documents, queries, words),
-    "fusion": lambda documents, queries, encoder: reciprocal_rank_fusion(
-        dense(documents, queries, encoder), bm25(documents, queries, words)
+def paper(material: Material, queries: Sequence[str], encoder: TextEncoder) -> Scores:
+    """The Synapse paper's router: cosine to the description or to the nearest scenario, whichever is best."""
+    scores = dense(material.documents, queries, encoder)
+    if material.experience:
+        nearest = dense([text for text, _ in material.experience], queries, encoder)
+        for place in {place for _, place in material.experience}:
+            own = [row for row, (_, at) in enumerate(material.experience) if at == place]
+            scores[:, place] = np.maximum(scores[:, place], nearest[:, own].max(axis=1))
+    return scores
+
+
+def svm(material: Material, queries: Sequence[str], seed: int = 0) -> Scores:
+    """The paper's control: TF-IDF (1-2-grams) and a linear SVM on the same labels, one class a used tool.
+
+    A tool without experience is no class: it comes after all others. Raises USAGE without experience.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.svm import LinearSVC
+
+    labels = np.array([place for _, place in material.experience])
+    if len(set(labels.tolist())) < 3:
+        raise error(ErrorCode.USAGE, "a classifier needs experience of three tools", "--arm", "leave svm out")
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
+    known = vectorizer.fit_transform([text for text, _ in material.experience])
+    classifier = LinearSVC(C=1.0, random_state=seed).fit(known, labels)
+    margins = classifier.decision_function(vectorizer.transform(list(queries)))
+    scores = np.full((len(queries), len(material.names)), margins.min() - 1.0)
+    scores[:, classifier.classes_] = margins
+    return scores
+
+
+ARMS: dict[str, Callable[[Material, Sequence[str], TextEncoder], Scores]] = {
+    "dense": lambda material, queries, encoder: dense(material.documents, queries, encoder),
+    "bm25": lambda material, queries, _: bm25(material.documents, queries, words),
+    "fusion": lambda material, queries, encoder: reciprocal_rank_fusion(
+        dense(material.documents, queries, encoder), bm25(material.documents, queries, words)
     ),
-    "bm25_split": lambda documents, queries, _: bm25(documents, queries, pieces),
-    "z_sum": lambda documents, queries, encoder: z_sum(
-        dense(documents, queries, encoder), bm25(documents, queries, pieces)
+    "bm25_split": lambda material, queries, _: bm25(material.documents, queries, pieces),
+    "z_sum": lambda material, queries, encoder: z_sum(
+        dense(material.documents, queries, encoder), bm25(material.documents, queries, pieces)
     ),
+    "paper": paper,
+    "svm": lambda material, queries, _: svm(material, queries),
 }
-"""Name to scorer: documents, queries, encoder."""
+"""Name to scorer. The first five read documentation alone."""
+
+DOCUMENTATION_ARMS = ("dense", "bm25", "fusion", "bm25_split", "z_sum")
 
 
 def rank_all(
-    name: str, corpus: ToolCorpus, queries: Sequence[str], encoder: TextEncoder, k: int
+    name: str, material: Material, queries: Sequence[str], encoder: TextEncoder, k: int
 ) -> list[list[str]]:
     """The first k tools of each query under one arm."""
-    names = list(corpus.tools)
-    documents = [document(tool, apis) for tool, apis in corpus.tools.items()]
-    scores = ARMS[name](documents, queries, encoder)
+    scores = ARMS[name](material, queries, encoder)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return [[names[index] for index in row] for row in order]
+    return [[material.names[index] for index in row] for row in order]
 
 
 @cache

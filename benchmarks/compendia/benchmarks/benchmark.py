@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from compendia.contract import ErrorCode, error
 from compendia.text.console import say
 
 from .datasets import dataset
 from .records import DecisionLog, sha256_of
+
+if TYPE_CHECKING:
+    from .splits import Split
 
 T = TypeVar("T")
 Figures = Mapping[str, float]
@@ -47,6 +50,16 @@ class Session:
     def dataset(self, name: str) -> Path:
         """The folder of a dataset. Raises DATA_MISSING."""
         return dataset(name, self.options.data)
+
+    def split(self, name: str) -> Split:
+        """A split of the datasets (`load`), its files noted as inputs. Raises DATA_MISSING."""
+        from .load import load_split
+
+        options = self.options
+        return self.once(
+            f"split/{name}/{options.seed}",
+            lambda: load_split(name, options.data, options.seed, self.record_input),
+        )
 
     def record_input(self, name: str, path: Path) -> None:
         """Note a file that was read, by its SHA-256."""

@@ -1,4 +1,6 @@
-"""Readers of the public datasets: where they are, what they hold, and how to get them where they are not.
+"""The public datasets: where they are, how to get them where they are not, how their files are read.
+
+Each that has queries has a module of its own, which says what it holds.
 
 Nothing is downloaded and nothing of them is kept in this repository.
 """
@@ -7,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compendia.contract import ErrorCode, error
+from compendia.contract import CompendiaError, ErrorCode, error
 
 DATA_VARIABLE = "COMPENDIA_DATA"
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -21,11 +24,16 @@ UPSTREAM = {
     "stabletoolbench": "THUNLP-MT/StableToolBench at aa4ed9f4 (its solvable_queries/test_instruction files)",
     "restbench": "Yifan-Song793/RestGPT at d9901286 (datasets/ and specs/)",
     "mcp": "icip-cas/LiveMCPBench at a928e57d (as livemcpbench/) and docker/mcp-registry at 818bf169",
+    "toolbench_g3": "XiaoMi/toolplanner at 911af3a5 joined with quchangle1/COLT at bbec292c "
+    "(experience.jsonl, apis.jsonl; benchmarks/README.md says how)",
+    "metatool": "HowieHwong/MetaTool at 35e81bb7 (its dataset/, and zero_label_split.json of this project)",
+    "sealtools": "fairyshine/Seal-Tools at ce753ecd (Seal-Tools_Dataset/)",
+    "toolsdk": "toolsdk-ai/toolsdk-mcp-registry at 4bfe8262 (indexes/packages-list.json as tools.jsonl)",
+    "bfcl": "ShishirPatil/gorilla at 6ea57973 (its BFCL_v4_live_* files)",
+    "taubench": "sierra-research/tau-bench at 59a200c6 (tools and tasks as plain JSON)",
     "openapi": "darosh/openapi-directory-lite at 24eef4d4 and zijianhuang/openapi-directory at 6cc2f821",
 }
 """Where each folder of the data directory comes from: a public repository and the commit that was used."""
-
-STB_GROUPS = ("G1_category", "G1_instruction", "G1_tool", "G2_category", "G2_instruction", "G3_instruction")
 
 
 @dataclass(frozen=True)
@@ -36,23 +44,6 @@ class Query:
     text: str
     group: str
     gold: frozenset[str]
-
-
-@dataclass(frozen=True)
-class ToolCorpus:
-    """StableToolBench: every API of its own `api_list`s once, and the test queries with their qrels.
-
-    tools: alias to the APIs of the tools that share it, in order of first appearance, each API once.
-    api_lists: the lists as published, for an importer that does its own pooling.
-    """
-
-    tools: Mapping[str, tuple[dict[str, Any], ...]]
-    queries: tuple[Query, ...]
-    api_lists: tuple[list[dict[str, Any]], ...]
-
-    def toolbench_source(self) -> bytes:
-        """All `api_list`s as one ToolBench file."""
-        return json.dumps([{"api_list": apis} for apis in self.api_lists], ensure_ascii=False).encode()
 
 
 def alias(name: str) -> str:
@@ -108,43 +99,40 @@ def missing(name: str, path: Path) -> Exception:
     )
 
 
-def stabletoolbench_files(folder: Path) -> tuple[Path, ...]:
-    """The six group files. Raises DATA_MISSING when one is not there."""
-    files = tuple(folder / f"{group}.json" for group in STB_GROUPS)
-    for path in files:
+def files_of(name: str, folder: Path, files: Iterable[str]) -> dict[str, Path]:
+    """The named files of a dataset. Raises DATA_MISSING when one is not there."""
+    found = {file: folder / file for file in files}
+    for path in found.values():
         if not path.is_file():
-            raise missing("stabletoolbench", path)
-    return files
+            raise missing(name, path)
+    return found
 
 
-def read_stabletoolbench(folder: Path) -> ToolCorpus:
-    """Read the six groups. Raises DATA_MISSING, or SOURCE_UNREADABLE for a file that is not as published."""
-    groups = []
-    for path in stabletoolbench_files(folder):
-        try:
-            groups.append((path.stem, json.loads(path.read_bytes())))
-        except ValueError as fault:
-            raise error(ErrorCode.SOURCE_UNREADABLE, f"{path.name}: {fault}", str(path)) from None
+def read_json(path: Path) -> Any:
+    """A JSON file's tree. Raises SOURCE_UNREADABLE."""
+    with readable(path):
+        return json.loads(path.read_bytes())
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines. Raises SOURCE_UNREADABLE."""
+    with readable(path):
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What is read inside is as published, or it raises SOURCE_UNREADABLE with the place."""
     try:
-        return pool(groups)
-    except (KeyError, TypeError) as fault:
-        raise error(ErrorCode.SOURCE_UNREADABLE, f"not the published shape: {fault!r}", str(folder)) from None
-
-
-def pool(groups: Iterable[tuple[str, list[dict[str, Any]]]]) -> ToolCorpus:
-    """Pool queries and `api_list`s of all groups; of equal (category, tool, API) the first counts. Pure."""
-    tools: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
-    queries, api_lists = [], []
-    for group, entries in groups:
-        for number, entry in enumerate(entries):
-            gold = frozenset(alias(tool) for tool, _ in entry["relevant APIs"])
-            queries.append(Query(f"{group}/{number}", entry["query"], group, gold))
-            api_lists.append(entry["api_list"])
-            for api in entry["api_list"]:
-                key = (api["category_name"], api["tool_name"], api["api_name"])
-                tools.setdefault(alias(api["tool_name"]), {}).setdefault(key, api)
-    pooled = {name: tuple(apis.values()) for name, apis in tools.items()}
-    return ToolCorpus(pooled, tuple(queries), tuple(api_lists))
+        yield
+    except CompendiaError:
+        raise
+    except OSError as fault:
+        raise error(ErrorCode.SOURCE_UNREADABLE, f"cannot read it: {fault.strerror}", str(path)) from None
+    except (KeyError, TypeError, IndexError) as fault:
+        raise error(ErrorCode.SOURCE_UNREADABLE, f"not the published shape: {fault!r}", str(path)) from None
+    except ValueError as fault:
+        raise error(ErrorCode.SOURCE_UNREADABLE, f"{path.name}: {fault}", str(path)) from None
 
 
 def stratified(queries: tuple[Query, ...], limit: int | None) -> tuple[Query, ...]:

@@ -13,10 +13,11 @@ from compendia.text.encode import Encoder, HashingEncoder
 
 from .benchmark import Figures, Session
 from .catalog import contribution
-from .datasets import read_stabletoolbench, stratified
+from .datasets import stratified
 from .large import documented_tools
 from .metrics import quantile
-from .stb_docs import documentation_snapshot
+from .snapshots import documentation_snapshot
+from .stabletoolbench import read_stabletoolbench
 
 ENTRIES = 30_000
 TOOLS_SHARE = 0.1  # of the entries: 3,000 descriptions, 27,000 scenarios and precautions

@@ -1,0 +1,104 @@
+"""What every accuracy benchmark shares: asking a router, keeping its answers, judging them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .benchmark import Session
+from .datasets import Query
+from .metrics import by_group, distinct, hit_at_k
+
+if TYPE_CHECKING:
+    from compendia.router.route import Router
+    from compendia.text.encode import Encoder, Vectors
+
+K = 5
+DEPTH = 20
+"""Candidates asked for, so that K distinct names are left after aliases collapse."""
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one system answered: the first K distinct tool names per query."""
+
+    queries: Sequence[Query]
+    rankings: Sequence[Sequence[str]]
+
+    def first(self) -> list[bool]:
+        """Per query, whether the first tool is gold."""
+        return self.within(1)
+
+    def within(self, k: int) -> list[bool]:
+        """Per query, whether a gold tool is among the first k."""
+        pairs = zip(self.queries, self.rankings, strict=True)
+        return [hit_at_k(found, query.gold, k) for query, found in pairs]
+
+    def figures(self) -> dict[str, float]:
+        """acc@1 and recall@5 in all columns."""
+        groups = [query.group for query in self.queries]
+        return by_group("acc@1", self.first(), groups) | by_group(f"recall@{K}", self.within(K), groups)
+
+
+class QueryMemory:
+    """An encoder that keeps every query's vector for as long as it lives, for many routers asked alike."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._vectors: dict[str, Vectors] = {}
+        self.fingerprint = encoder.fingerprint
+        self.dimension = encoder.dimension
+
+    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+        return self._encoder.encode_documents(texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        missing = sorted({text for text in texts if text not in self._vectors}, key=lambda t: (len(t), t))
+        self._vectors |= zip(missing, self._encoder.encode_queries(missing), strict=True)
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def remembering(encoder: Encoder, queries: Sequence[Query]) -> QueryMemory:
+    """The encoder with everything a router encodes of the queries encoded already, in one batch."""
+    from compendia.router.query import encode_all, read_query
+    from compendia.router.understand import sentences
+
+    memory = QueryMemory(encoder)
+    read = [read_query(query.text) for query in queries]
+    encode_all([part for text in read for part in (text, *sentences(text))], memory)
+    return memory
+
+
+def open_encoder(session: Session) -> Encoder:
+    """The encoder asked for; vectors of documents, never of queries, are kept beside the benchmarks' logs."""
+    from compendia.text.encode import load_encoder
+
+    return load_encoder(session.options.encoder, session.directory.parent / "embeddings.sqlite")
+
+
+def ask(router: Router, names: Mapping[str, str], query: Query, depth: int = DEPTH) -> list[str]:
+    """The judged names of the first K distinct tools that the router retrieves among `depth`."""
+    ranking = router.retrieve(query.text, depth)
+    return distinct([names[candidate.tool] for candidate in ranking.candidates], K)
+
+
+def keep(session: Session, log: str, evaluation: Evaluation) -> Evaluation:
+    """Leave every single answer in the log, which `bench tables` reads."""
+    with session.log(log) as lines:
+        for query, found in zip(evaluation.queries, evaluation.rankings, strict=True):
+            lines.write(query=query.id, group=query.group, gold=sorted(query.gold), found=list(found))
+    return evaluation
+
+
+def ask_all(
+    session: Session, log: str, router: Router, names: Mapping[str, str], queries: Sequence[Query]
+) -> Evaluation:
+    """The router's answers to all queries, kept in a log of that name."""
+    answers = [ask(router, names, query) for query in session.track(queries, log)]
+    return keep(session, log, Evaluation(queries, answers))
