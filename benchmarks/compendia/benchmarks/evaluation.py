@@ -10,7 +10,9 @@ import numpy as np
 
 from .benchmark import Session
 from .datasets import Query
+from .leaks import without_leaks
 from .metrics import by_group, distinct, hit_at_k
+from .splits import Split
 
 if TYPE_CHECKING:
     from compendia.router.route import Router
@@ -73,6 +75,15 @@ def remembering(encoder: Encoder, queries: Sequence[Query]) -> QueryMemory:
     read = [read_query(query.text) for query in queries]
     encode_all([part for text in read for part in (text, *sentences(text))], memory)
     return memory
+
+
+def read_split(session: Session, name: str, encoder: Encoder) -> Split:
+    """A split of the datasets without the experience that leaks into its queries; the manifest says what
+    went."""
+    split = session.split(name)
+    clean, found = session.once(f"clean/{name}/{session.options.seed}", lambda: without_leaks(split, encoder))
+    session.notes[f"leaks/{name}"] = found.counts()
+    return clean
 
 
 def open_encoder(session: Session) -> Encoder:
