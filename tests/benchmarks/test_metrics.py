@@ -6,19 +6,22 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compendia.benchmarks.metrics import (
     Interval,
-    by_group,
     check_figures,
     distinct,
+    grouped,
+    harmonic_interval,
+    harmonic_mean,
     hit_at_k,
     mean,
     median,
     paired_bootstrap,
     quantile,
+    wilson,
 )
 
 names = st.lists(st.sampled_from("abcdefgh"), max_size=12)
@@ -44,17 +47,35 @@ def test_aliases_take_one_place_and_keep_their_order(ranking: list[str], k: int)
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("xyz")), min_size=1, max_size=40))
 def test_groups_and_all_are_plain_shares(rows: list[tuple[bool, str]]) -> None:
-    figures = by_group("m", [hit for hit, _ in rows], [group for _, group in rows])
-    assert figures["m/all"] == pytest.approx(sum(hit for hit, _ in rows) / len(rows))
+    found = grouped([hit for hit, _ in rows], [group for _, group in rows])
+    assert list(found) == [*dict.fromkeys(group for _, group in rows), "all"]
+    assert found["all"] == [hit for hit, _ in rows]
     for group in {group for _, group in rows}:
-        hits = [hit for hit, found in rows if found == group]
-        assert figures[f"m/{group}"] == pytest.approx(sum(hits) / len(hits))
-    assert len(figures) == 1 + len({group for _, group in rows})
+        assert found[group] == [hit for hit, of in rows if of == group]
+
+
+@settings(deadline=None)  # the first example loads scipy
+@given(st.lists(st.booleans(), min_size=1, max_size=200))
+def test_a_wilson_interval_solves_its_own_equation(hits: list[bool]) -> None:
+    share, z = sum(hits) / len(hits), 1.959963984540054
+    low, high = wilson(hits)
+    assert 0 <= low <= share <= high <= 1
+    for end in (low, high):
+        # Wilson 1927: the ends are the shares p at which |share - p| is z standard errors of p.
+        if 0 < end < 1:
+            assert abs(share - end) == pytest.approx(z * (end * (1 - end) / len(hits)) ** 0.5, rel=1e-6)
+
+
+def test_the_harmonic_mean_leans_to_the_lower_share() -> None:
+    one, other = [True] * 80 + [False] * 20, [True] * 40 + [False] * 60
+    low, high = harmonic_interval(one, other, seed=1)
+    assert low < harmonic_mean(0.8, 0.4) < high
+    assert harmonic_mean(0.8, 0.4) == pytest.approx(1 / ((1 / 0.8 + 1 / 0.4) / 2))
+    assert harmonic_interval([False] * 5, other, seed=1) == (0.0, 0.0)
 
 
 def test_several_gold_tools_count_once() -> None:
     assert hit_at_k(["a", "b"], {"a", "b", "c"}, 2)
-    assert by_group("recall@5", [True], ["g"])["recall@5/all"] == 1.0
 
 
 def slow_bootstrap(after: list[bool], before: list[bool], seed: int, resamples: int) -> Interval:
@@ -100,7 +121,7 @@ def test_the_median_has_half_on_either_side(values: list[float]) -> None:
 
 
 def test_nothing_measured_is_an_error_and_not_zero() -> None:
-    for call in (lambda: mean([]), lambda: quantile([], 0.5), lambda: by_group("m", [], [])):
+    for call in (lambda: mean([]), lambda: quantile([], 0.5), lambda: wilson([])):
         with pytest.raises(ValueError, match=r"no queries|no measurements"):
             call()
     with pytest.raises(ValueError, match="not a finite number"):

@@ -7,6 +7,7 @@ not beat them, its own machinery is not worth having.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -154,7 +155,11 @@ def svm(material: Material, queries: Sequence[str], seed: int = 0) -> Scores:
         raise error(ErrorCode.USAGE, "a classifier needs experience of three tools", "--arm", "leave svm out")
     vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)
     known = vectorizer.fit_transform([text for text, _ in material.experience])
-    classifier = LinearSVC(C=1.0, random_state=seed).fit(known, labels)
+    classifier = LinearSVC(C=1.0, random_state=seed)
+    with warnings.catch_warnings():
+        # Seal-Tools has 1.3 requests a tool, and scikit-learn takes that many classes for a regression.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        classifier.fit(known, labels)
     margins = classifier.decision_function(vectorizer.transform(list(queries)))
     scores = np.full((len(queries), len(material.names)), margins.min() - 1.0)
     scores[:, classifier.classes_] = margins

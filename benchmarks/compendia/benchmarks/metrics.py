@@ -43,17 +43,16 @@ def mean(values: Sequence[float] | NDArray[np.float64]) -> float:
     return float(np.mean(values))
 
 
-def by_group(metric: str, hits: Sequence[bool], groups: Sequence[str]) -> dict[str, float]:
-    """One flat figure per group in order of first appearance, and over all: `{metric}/{group}`.
+def grouped(hits: Sequence[bool], groups: Sequence[str]) -> dict[str, list[bool]]:
+    """The hits of each group in order of first appearance, then of `all`.
 
-    >>> by_group("acc@1", [True, False, True], ["x", "x", "y"])
-    {'acc@1/x': 0.5, 'acc@1/y': 1.0, 'acc@1/all': 0.6666666666666666}
+    >>> grouped([True, False, True], ["x", "x", "y"])
+    {'x': [True, False], 'y': [True], 'all': [True, False, True]}
     """
     members: dict[str, list[bool]] = {}
     for hit, group in zip(hits, groups, strict=True):
         members.setdefault(group, []).append(hit)
-    members[ALL] = list(hits)
-    return {f"{metric}/{group}": mean(found) for group, found in members.items()}
+    return members | {ALL: list(hits)}
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,44 @@ def paired_bootstrap(
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(observed, float(low), float(high))
+
+
+def wilson(hits: Sequence[bool], confidence: float = 0.95) -> tuple[float, float]:
+    """The score interval of a share (Wilson 1927). Raises ValueError on none."""
+    from scipy.stats import binomtest
+
+    if len(hits) == 0:
+        raise ValueError("an interval over no queries")
+    ends = binomtest(sum(hits), len(hits)).proportion_ci(confidence, method="wilson")
+    return float(ends.low), float(ends.high)
+
+
+def harmonic_mean(one: float, other: float) -> float:
+    """The harmonic mean of two shares; 0 where either is.
+
+    >>> harmonic_mean(0.5, 1.0), harmonic_mean(0.8, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * one * other / (one + other) if one and other else 0.0
+
+
+def harmonic_interval(
+    one: Sequence[bool],
+    other: Sequence[bool],
+    *,
+    seed: int,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of the harmonic mean of two shares, each resampled by itself."""
+    draw = np.random.default_rng(seed)
+    first = draw.binomial(len(one), mean(one), resamples) / len(one)
+    second = draw.binomial(len(other), mean(other), resamples) / len(other)
+    both = first + second
+    means = np.divide(2 * first * second, both, out=np.zeros(resamples), where=both > 0)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
 
 
 def quantile(values: Sequence[float], q: float) -> float:

@@ -8,14 +8,19 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from compendia.contract import ErrorCode, error
+from compendia.contract.times import write_time
 
 from .datasets import CHECKOUT
+
+RESULT = "result.json"
+"""The document of a run, beside its logs."""
 
 PACKAGES = (
     "compendia",
@@ -25,6 +30,8 @@ PACKAGES = (
     "transformers",
     "faiss-cpu",
     "bm25s",
+    "scikit-learn",
+    "scipy",
     "grpcio",
 )
 """Distributions whose versions can move a figure."""
@@ -37,6 +44,19 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as fault:
         raise error(ErrorCode.SOURCE_UNREADABLE, f"cannot read {path}: {fault.strerror}", str(path)) from None
+
+
+def utc_now() -> str:
+    """The time as `2026-09-04T10:00:00Z`."""
+    return write_time(datetime.now(UTC))
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a JSON document whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+    draft.replace(path)
 
 
 class DecisionLog:

@@ -45,7 +45,7 @@ def with_local_llm(
     from compendia.router.route import Router
     from compendia.router.score_cache import CachedReranker
 
-    reranker = CachedReranker(load_likelihood_reranker(), session.directory / "scores.sqlite")
+    reranker = CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
     own, reranked = Router(snapshot, encoder), Router(snapshot, encoder, reranker)
     before, after = [], []
     with session.log(log) as lines:

@@ -1,9 +1,13 @@
-"""Runs a benchmark and makes its one document: figures, bounds, verdict, manifest."""
+"""Runs a benchmark and makes its one document: figures, bounds, verdict, manifest.
+
+The document is kept beside the logs of the run, in `HOME/BENCHMARK/RUN/`. A run with other options has
+another folder, so `bench tables` always finds a document with the very logs that it was made with.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ from typing import Any
 from compendia.text.console import say
 
 from .benchmark import Benchmark, Figures, Options, Session, matches
-from .records import commit, cpu_count, versions
+from .records import RESULT, commit, cpu_count, utc_now, versions, write_json
 from .verdict import Bound, Verdict, judge_all, overall
 
 
@@ -41,13 +45,19 @@ class Result:
         }
 
 
-def run(benchmark: Benchmark, options: Options, bounds: Mapping[str, Bound], home: Path) -> Result:
-    """Measure what the options call for and judge it. Logs go to `home/NAME/`.
+def run(
+    benchmark: Benchmark,
+    options: Options,
+    bounds: Mapping[str, Bound],
+    home: Path,
+    clock: Callable[[], str] = utc_now,
+) -> Result:
+    """Measure what the options call for and judge it. Logs and the document go to a folder of `home/NAME/`.
 
     A bound is due when a part that produces its figure ran, and `only` did not leave it out. Raises whatever
     a part raises, and INTERNAL for a due figure that is missing: nothing is judged on a partial result.
     """
-    session = Session(options, home / benchmark.name)
+    session = Session(options, home / benchmark.name / options.slug(), home)
     parts = benchmark.parts_for(options)
     figures: dict[str, float] = {}
     seconds: dict[str, float] = {}
@@ -68,17 +78,18 @@ def run(benchmark: Benchmark, options: Options, bounds: Mapping[str, Bound], hom
         # A key with a size in it ("merge_s/28000") names another figure than the one a limited run made.
         due = {key: bound for key, bound in due.items() if key in figures}
     verdicts = judge_all(figures, due)
-    return Result(
-        benchmark.name,
-        figures,
-        due,
-        verdicts,
-        manifest(session, verdicts, seconds, round(time.perf_counter() - started, 3)),
-    )
+    made = manifest(session, verdicts, seconds, round(time.perf_counter() - started, 3), clock())
+    result = Result(benchmark.name, figures, due, verdicts, made)
+    write_json(session.directory / RESULT, result.as_json())
+    return result
 
 
 def manifest(
-    session: Session, verdicts: Mapping[str, Verdict], parts_s: Mapping[str, float], seconds: float
+    session: Session,
+    verdicts: Mapping[str, Verdict],
+    parts_s: Mapping[str, float],
+    seconds: float,
+    finished: str,
 ) -> dict[str, Any]:
     """What somebody needs to make the figures again, and to see whether they had the same inputs."""
     options = session.options
@@ -88,7 +99,7 @@ def manifest(
         "commit": commit(),
         "versions": versions(),
         "cpu_count": cpu_count(),
-        "seeds": [options.seed],
+        "seeds": list(options.seeds),
         "arguments": {
             "limit": options.limit,
             "only": list(options.only),
@@ -97,7 +108,9 @@ def manifest(
             "encoder": options.encoder,
         },
         "verdicts": {key: verdict.name for key, verdict in verdicts.items()},
+        "intervals": {key: list(ends) for key, ends in session.intervals.items()},
         "notes": dict(session.notes),
+        "finished": finished,
         "seconds": seconds,
         "parts_s": dict(parts_s),
     }

@@ -12,16 +12,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compendia.contract import ErrorCode, Snapshot, error
+from compendia.contract import Snapshot
 
 from .arms import DOCUMENTATION_ARMS, material, rank_all
-from .benchmark import Benchmark, Figures, Options, Part, Session
+from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import Query, stratified
 from .evaluation import Evaluation, K, ask, keep, open_encoder
-from .metrics import mean, median
+from .metrics import mean, median, wilson
 from .reranking import with_local_llm
 from .snapshots import docs_only
 from .splits import Split
+from .systems import chosen
 
 if TYPE_CHECKING:
     from compendia.text.encode import Encoder
@@ -69,6 +70,7 @@ def retrieval(session: Session) -> Figures:
         rankings.append(ask(router, setting.split.names, query))
         milliseconds.append((time.perf_counter() - begun) * 1e3)
     evaluation = keep(session, "retrieval", Evaluation(setting.queries, rankings))
+    session.intervals |= evaluation.intervals()
     return evaluation.figures() | {"ms_per_query": median(milliseconds), "index_s": index_s}
 
 
@@ -79,6 +81,7 @@ def reranking(session: Session) -> Figures:
     names = setting.split.names
     found = with_local_llm(session, "reranking", setting.snapshot, encoder, names, setting.queries)
     gain = found.gain(session.options.seed)
+    session.intervals |= {"acc@1/llm": wilson(found.after.first()), "llm_gain": (gain.low, gain.high)}
     return {
         "acc@1/llm": mean(found.after.first()),
         "llm_gain": gain.mean,
@@ -89,31 +92,16 @@ def reranking(session: Session) -> Figures:
 
 def baselines(session: Session) -> Figures:
     """The plain arms asked for, in the same columns: `arm/NAME/acc@1/GROUP`."""
-    chosen = chosen_arms(session.options)
+    arms = chosen(session.options.arms, DOCUMENTATION_ARMS)
     encoder = open_encoder(session)
     setting = read_setting(session, encoder)
     known, texts = material(setting.split), [query.text for query in setting.queries]
     figures: dict[str, float] = {}
-    for name in session.track(chosen, "baselines"):
+    for name in session.track(arms, "baselines"):
         rankings = rank_all(name, known, texts, encoder, K)
         evaluation = keep(session, f"arm_{name}", Evaluation(setting.queries, rankings))
         figures |= {f"arm/{name}/{key}": value for key, value in evaluation.figures().items()}
     return figures
-
-
-def chosen_arms(options: Options) -> tuple[str, ...]:
-    """The baselines asked for. Raises USAGE for one that does not exist, or that needs experience."""
-    if "all" in options.arms:
-        return DOCUMENTATION_ARMS
-    for name in options.arms:
-        if name not in DOCUMENTATION_ARMS:
-            raise error(
-                ErrorCode.USAGE,
-                f"there is no arm {name!r}",
-                "--arm",
-                f"use one of all, {', '.join(DOCUMENTATION_ARMS)}",
-            )
-    return options.arms
 
 
 STB_DOCS = Benchmark(

@@ -1,0 +1,143 @@
+"""`metatool-zero`, `sealtools-zero`: does experience with some tools help them, and leave new ones findable?
+
+A query is `labelled` when a gold tool of it has experience, `zero` when none has. H is the harmonic mean of
+the accuracies of the two groups. The experience that leaks into test queries is taken out first (`leaks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .benchmark import Benchmark, Figures, Options, Part, Session
+from .datasets import Query, stratified
+from .evaluation import Evaluation, K, open_encoder, read_split, remembering
+from .metatool import PUBLISHED_SEED
+from .metrics import harmonic_interval, harmonic_mean, mean, wilson
+from .reranking import with_local_llm
+from .snapshots import federated
+from .splits import LABELLED, ZERO
+from .systems import FEDERATED, PLAIN_ARMS, answers, chosen
+
+ARMS = ("docs-only", "centralized", *PLAIN_ARMS)
+LLM_LABELLED = 300
+"""Labelled queries that the LLM is asked, drawn; of zero-label ones it is asked all."""
+
+RECALL = f"recall@{K}"
+FIGURES = (LABELLED, ZERO, "H", RECALL)
+
+
+def told(session: Session, evaluation: Evaluation, mark: str) -> dict[str, float]:
+    """The four figures, `mark` added to their keys; their intervals go to the manifest."""
+    labelled, zero = (evaluation.of_group(group).first() for group in (LABELLED, ZERO))
+    within = evaluation.within(K)
+    session.intervals |= {
+        f"{LABELLED}{mark}": wilson(labelled),
+        f"{ZERO}{mark}": wilson(zero),
+        f"H{mark}": harmonic_interval(labelled, zero, seed=session.options.seed),
+        f"{RECALL}{mark}": wilson(within),
+    }
+    return {
+        f"{LABELLED}{mark}": mean(labelled),
+        f"{ZERO}{mark}": mean(zero),
+        f"H{mark}": harmonic_mean(mean(labelled), mean(zero)),
+        f"{RECALL}{mark}": mean(within),
+    }
+
+
+def measure(session: Session, split_name: str, seed: int, arms: Sequence[str], llm: bool = False) -> Figures:
+    """Figures of some arms on one draw of a split, and with the local LLM if asked for."""
+    encoder = open_encoder(session)
+    queries = asked(session.split(split_name, seed).queries, session.options.limit)
+    memory = session.once(f"memory/{split_name}/{seed}", lambda: remembering(encoder, queries))
+    split = read_split(session, split_name, memory, seed)
+    drawn = "" if seed == PUBLISHED_SEED else f"/{seed}"
+    figures: dict[str, float] = {}
+    for arm in arms:
+        (evaluation,) = answers(session, split, arm, queries, memory, f"{arm}_{seed}")
+        figures |= told(session, evaluation, drawn + (f"@{arm}" if arm != FEDERATED else ""))
+    if llm:
+        some = llm_sample(queries, session.options.seed)
+        snapshot = federated(split, memory)
+        found = with_local_llm(session, f"llm_{seed}", snapshot, memory, split.names, some)
+        gain = found.gain(session.options.seed)
+        session.intervals["llm_gain"] = (gain.low, gain.high)
+        figures |= told(session, found.after, f"{drawn}/llm") | {"llm_gain": gain.mean}
+    return figures
+
+
+def asked(queries: tuple[Query, ...], limit: int | None) -> tuple[Query, ...]:
+    """The queries, or a sample with both groups in it, evenly over each."""
+    if limit is None:
+        return queries
+    groups = [tuple(query for query in queries if query.group == group) for group in (LABELLED, ZERO)]
+    share = len(groups[1]) / len(queries)
+    wanted = max(1, round(limit * share))
+    return stratified(groups[0], max(1, limit - wanted)) + stratified(groups[1], wanted)
+
+
+def llm_sample(queries: Sequence[Query], seed: int, wanted: int = LLM_LABELLED) -> tuple[Query, ...]:
+    """Of the labelled queries `wanted` at random (or all), and all zero-label ones; in their own order."""
+    labelled = [at for at, query in enumerate(queries) if query.group == LABELLED]
+    size = min(wanted, len(labelled))
+    drawn = {int(at) for at in np.random.default_rng(seed).choice(labelled, size, replace=False)}
+    return tuple(query for at, query in enumerate(queries) if query.group == ZERO or at in drawn)
+
+
+def benchmark(name: str, about: str, split_name: str, *, drawn: bool) -> Benchmark:
+    """The benchmark of a split; `drawn` where the split depends on the seed, so that --seed repeats it."""
+
+    def published(options: Options) -> bool:
+        return not drawn or PUBLISHED_SEED in options.seeds
+
+    def router(session: Session) -> Figures:
+        return measure(session, split_name, PUBLISHED_SEED, (FEDERATED,))
+
+    def plain(session: Session) -> Figures:
+        return measure(session, split_name, PUBLISHED_SEED, chosen(session.options.arms, ARMS))
+
+    def llm(session: Session) -> Figures:
+        return measure(session, split_name, PUBLISHED_SEED, (), llm=True)
+
+    def others(session: Session) -> Figures:
+        arms = (FEDERATED, *chosen(session.options.arms, ARMS))
+        figures: dict[str, float] = {}
+        for seed in session.options.seeds:
+            if seed != PUBLISHED_SEED:
+                figures |= measure(session, split_name, seed, arms)
+        return figures
+
+    parts = [
+        Part(FIGURES, router, published),
+        Part(
+            (*(f"{key}/llm" for key in FIGURES), "llm_gain"),
+            llm,
+            lambda options: options.llm != "none" and published(options),
+        ),
+        Part(
+            tuple(f"{key}@*" for key in FIGURES),
+            plain,
+            lambda options: bool(options.arms) and published(options),
+        ),
+    ]
+    if drawn:
+        parts.append(
+            Part(
+                tuple(f"{key}/[0-9]*" for key in FIGURES),
+                others,
+                lambda options: any(seed != PUBLISHED_SEED for seed in options.seeds),
+            )
+        )
+    return Benchmark(name, about, tuple(parts))
+
+
+METATOOL_ZERO = benchmark(
+    "metatool-zero", "tools with and without experience, on MetaTool's 2,823 queries", "metatool", drawn=True
+)
+SEALTOOLS_ZERO = benchmark(
+    "sealtools-zero",
+    "tools with and without experience, on Seal-Tools' 1,354 queries",
+    "sealtools",
+    drawn=False,
+)
