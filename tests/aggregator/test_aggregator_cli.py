@@ -51,7 +51,17 @@ def serving(folder: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[s
     """`aggregator serve` as a process; gives its address."""
     port_file = folder / "port"
     port_file.unlink(missing_ok=True)
-    command = [sys.executable, "-c", _PROGRAM, "aggregator", "serve", "--db", str(folder / "state.db")]
+    command = [
+        sys.executable,
+        "-c",
+        _PROGRAM,
+        "aggregator",
+        "serve",
+        "--db",
+        str(folder / "state.db"),
+        "--cache",
+        str(folder / "vectors"),
+    ]
     command += ["--address", "127.0.0.1:0", "--encoder", "hashing", "--port-file", str(port_file), *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy()) as program:
         try:

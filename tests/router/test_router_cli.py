@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from compendia.contract.document import snapshot_dumps
 from compendia.router.cli import register
 from compendia.router.service import Holder, RouterService
+from compendia.text.cache import CachedEncoder
 from compendia.text.console import EXIT_FAILED, EXIT_UNAVAILABLE
 from compendia.text.encode import HashingEncoder
 from compendia.wire.server import start
@@ -52,6 +53,19 @@ def test_a_plan_for_a_program_is_one_document(file: Path) -> None:
     plan = json.loads(found.stdout)
     assert plan["steps"][0]["tool"] == TIDES
     assert plan["elapsed_ms"] > 0
+
+
+def test_documents_are_kept_in_one_file_for_all_programs(
+    file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COMPENDIA_CACHE", str(tmp_path / "shared"))
+    found = _run("route", QUERY, "--snapshot", file, "--encoder", "hashing", "--json")
+    assert found.exit_code == 0, found.output
+    kept = CachedEncoder(
+        HashingEncoder(), tmp_path / "shared" / "vectors.sqlite"
+    )  # as the aggregator opens it
+    kept.encode_documents([scenario.text for scenario in harbour().compendium.scenarios])
+    assert kept.encoded == 0
 
 
 def test_a_plan_for_a_person_says_everything(file: Path) -> None:

@@ -71,6 +71,10 @@ def serve(
         float, typer.Option(help="Seconds a round stays open, if not said at open; 0: until closed.", min=0)
     ] = 0.0,
     encoder: Annotated[str, typer.Option(help="Encoder that clusters by meaning.")] = "minilm",
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Where encoded documents are kept; else one file for all programs."),
+    ] = None,
     executor: Annotated[ExecutorKind, typer.Option(help="Where merging runs.")] = ExecutorKind.SERIAL,
     workers: Annotated[int, typer.Option(help="Processes or Ray CPUs for merging.", min=1)] = 2,
     policy: Annotated[PolicyKind, typer.Option(help="How dissent is treated.")] = PolicyKind.CONFLICT_LOG,
@@ -87,6 +91,7 @@ def serve(
     from contextlib import closing
 
     from compendia.text.encode import load_encoder
+    from compendia.text.places import vectors_file
     from compendia.wire.server import Limits
     from compendia.wire.server import serve as run
 
@@ -97,7 +102,7 @@ def serve(
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     merging = MergeSettings(
-        encoder=load_encoder(encoder, cache=db.with_name(f"{db.name}.vectors")),
+        encoder=load_encoder(encoder, cache=cache or vectors_file()),
         executor=lambda: make_executor(executor.value, workers),
         grants=_grants(grant or []),
         policy=policy.value,

@@ -40,10 +40,12 @@ EncoderName = Annotated[str, typer.Option("--encoder", help="minilm (English) or
 RerankerChoice = Annotated[RerankerKind, typer.Option("--reranker", help="Who orders the candidates.")]
 EndpointUrl = Annotated[str, typer.Option(help="Base URL of the endpoint, such as http://127.0.0.1:8080/v1.")]
 EndpointModel = Annotated[str, typer.Option(help="Model name at the endpoint.")]
-CacheFile = Annotated[Path, typer.Option("--cache", help="Where encoded texts are kept between runs.")]
+CacheFile = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Where encoded documents are kept; else one file for all programs."),
+]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the answer.", min=0.1)]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document.")]
-_CACHE = Path(".compendia/router.vectors")
 
 
 def register(app: typer.Typer) -> None:
@@ -73,7 +75,7 @@ def serve(
     reranker: RerankerChoice = RerankerKind.NONE,
     endpoint_url: EndpointUrl = "",
     endpoint_model: EndpointModel = "",
-    cache: CacheFile = _CACHE,
+    cache: CacheFile = None,
     slots: Annotated[int, typer.Option(help="Queries answered at once.", min=1)] = 16,
     port_file: Annotated[Path | None, typer.Option(help="Write the address there once it answers.")] = None,
 ) -> None:
@@ -88,6 +90,7 @@ def serve(
     from compendia.contract import ErrorCode, error
     from compendia.contract.document import read_bytes, snapshot_loads
     from compendia.text.encode import load_encoder
+    from compendia.text.places import vectors_file
     from compendia.wire.fetch import fetch_snapshot
     from compendia.wire.server import Limits
     from compendia.wire.server import serve as run
@@ -99,7 +102,7 @@ def serve(
         raise error(ErrorCode.USAGE, "name where snapshots come from", fix="pass --aggregator or --snapshot")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     orderer = _make_reranker(reranker, endpoint_url, endpoint_model)
-    loaded = load_encoder(encoder, cache=cache)
+    loaded = load_encoder(encoder, cache=cache or vectors_file())
     if snapshot is not None:
         file = snapshot
         holder = Holder(lambda _: snapshot_loads(read_bytes(file)), loaded, orderer)
@@ -147,7 +150,7 @@ def route(
     reranker: RerankerChoice = RerankerKind.NONE,
     endpoint_url: EndpointUrl = "",
     endpoint_model: EndpointModel = "",
-    cache: CacheFile = _CACHE,
+    cache: CacheFile = None,
     timeout: Timeout = 60.0,
     as_json: AsJson = False,
 ) -> None:
@@ -176,7 +179,7 @@ def explain(
     reranker: RerankerChoice = RerankerKind.NONE,
     endpoint_url: EndpointUrl = "",
     endpoint_model: EndpointModel = "",
-    cache: CacheFile = _CACHE,
+    cache: CacheFile = None,
     timeout: Timeout = 60.0,
     as_json: AsJson = False,
 ) -> None:
@@ -207,7 +210,7 @@ def _plan(
     reranker: RerankerKind,
     endpoint_url: str,
     endpoint_model: str,
-    cache: Path,
+    cache: Path | None,
     timeout_s: float,
 ) -> tuple[ToolPlan, float]:
     """A plan and its milliseconds, from a router or made here from a snapshot file."""
@@ -225,13 +228,14 @@ def _plan(
 
     from compendia.contract.document import read_bytes, snapshot_loads
     from compendia.text.encode import load_encoder
+    from compendia.text.places import vectors_file
 
     from .route import Router
 
     with progress("loading the snapshot and the models"):
         loaded = Router(
             snapshot_loads(read_bytes(snapshot)),
-            load_encoder(encoder, cache=cache),
+            load_encoder(encoder, cache=cache or vectors_file()),
             _make_reranker(reranker, endpoint_url, endpoint_model),
         )
     started = time.perf_counter()

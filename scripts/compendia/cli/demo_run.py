@@ -114,9 +114,8 @@ def _start_aggregator(programs: Programs) -> Server:
 
 
 def _start_router(programs: Programs, encoder: str, aggregator: str) -> Server:
-    # The vectors outlive the run: the next one encodes nothing but the questions.
-    cache = Path(".compendia").absolute() / f"demo-{encoder}.vectors"
-    words = ("--aggregator", aggregator, "--encoder", encoder, "--cache", str(cache), "--reranker", "local")
+    # Vectors are kept between runs: the next one encodes nothing but the questions.
+    words = ("--aggregator", aggregator, "--encoder", encoder, "--reranker", "local")
     return programs.serve(f"router-{encoder}", "router", "serve", *words, "--address", ANY_PORT)
 
 
