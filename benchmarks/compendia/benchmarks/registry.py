@@ -8,8 +8,19 @@ from .benchmark import Benchmark
 from .imports import IMPORTS
 from .speed import SPEED
 from .stb_docs import STB_DOCS
+from .stb_federated import STB_FEDERATED
+from .stb_scale import STB_SCALE
+from .zero_label import METATOOL_ZERO, SEALTOOLS_ZERO
 
-BENCHMARKS = (STB_DOCS, SPEED, IMPORTS)
+BENCHMARKS = (
+    STB_DOCS,
+    STB_FEDERATED,
+    STB_SCALE,
+    METATOOL_ZERO,
+    SEALTOOLS_ZERO,
+    SPEED,
+    IMPORTS,
+)
 
 
 def find(name: str) -> Benchmark:
