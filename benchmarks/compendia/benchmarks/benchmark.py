@@ -51,7 +51,7 @@ class Options:
         words += [f"seed-{seed}" for seed in self.seeds] if self.seeds != (42,) else []
         words += [self.encoder] * (self.encoder != "minilm") + [f"only-{key}" for key in self.only]
         words += [f"limit-{self.limit}"] * (self.limit is not None)
-        name = re.sub(r"[^A-Za-z0-9.-]+", "-", "_".join(words)) or "default"
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", "_".join(words)) or "default"
         return name if len(name) <= 80 else f"{name[:60]}-{digest(words)[:12]}"
 
 

@@ -1,4 +1,4 @@
-"""`compendia bench list|run`."""
+"""`compendia bench list|run|tables`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from compendia.text.console import EXIT_FAILED, guarded, print_json
+from compendia.text.console import EXIT_FAILED, guarded, print_json, say
 
 bench = typer.Typer(no_args_is_help=True, help="Measure the figures this project publishes.")
+
+
+HOME = Path(".compendia/bench")
 
 
 class Llm(StrEnum):
@@ -77,9 +80,7 @@ def run_benchmark(
         list[int] | None,
         typer.Option(help="Seed of every draw (42); repeatable where a split is drawn (metatool-zero)."),
     ] = None,
-    home: Annotated[Path, typer.Option(help="Where logs of single decisions and caches go.")] = Path(
-        ".compendia/bench"
-    ),
+    home: Annotated[Path, typer.Option(help="Where logs of single decisions and caches go.")] = HOME,
 ) -> None:
     """Run one benchmark and judge its figures: OK, NEAR (misses its bound by at most 1 %) or FAIL.
 
@@ -105,6 +106,51 @@ def run_benchmark(
         show(result)
     if result.verdict is Verdict.FAIL:
         raise typer.Exit(EXIT_FAILED)
+
+
+class PlotFormat(StrEnum):
+    """How plots are written."""
+
+    svg = "svg"
+    png = "png"
+
+
+@bench.command("tables")
+@guarded
+def make_tables(
+    home: Annotated[Path, typer.Option(help="Where runs left their logs.")] = HOME,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where tables and plots go. Default: benchmarks/plots of the checkout."),
+    ] = None,
+    plots: Annotated[PlotFormat, typer.Option(help="The plots' format.")] = PlotFormat.svg,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Rebuild tables and plots from the logs of runs alone, nothing is measured again.
+
+    Writes OUT/tables.md and a plot per benchmark. Of a benchmark that was run in full, samples are left out.
+    A log that is not the one its figures are from is an error.
+
+    Example: compendia bench tables --out build/bench
+    """
+    from .datasets import CHECKOUT
+    from .logbook import read_runs
+    from .plots import draw
+    from .report import tables
+
+    runs = read_runs(home)
+    folder = out or CHECKOUT / "benchmarks" / "plots"
+    made = tables(runs)
+    drawn = draw(runs, folder, plots.value)
+    text = "\n".join(table.markdown() for table in made)
+    (folder / "tables.md").write_text(text, encoding="utf-8")
+    if json:
+        rows = [{"title": t.title, "columns": list(t.columns), "rows": list(map(list, t.rows))} for t in made]
+        print_json({"tables": rows, "files": [str(path) for path in (folder / "tables.md", *drawn)]})
+        return
+    typer.echo(text)
+    for path in (folder / "tables.md", *drawn):
+        say(f"wrote {path}")
 
 
 def register(app: typer.Typer) -> None:

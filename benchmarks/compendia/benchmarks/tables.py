@@ -10,14 +10,16 @@ from .run import Result
 
 def show(result: Result) -> None:
     """Print the figures to stdout, and what qualifies them to stderr."""
-    rows = []
+    rows, manifest = [], result.manifest
     for key, value in result.figures.items():
         bound, verdict = result.expected.get(key), result.verdicts.get(key)
-        rows.append((key, number(value), str(bound or ""), verdict.name if verdict is not None else ""))
-    print_table(
-        f"{result.benchmark}: {result.verdict.name}", ("figure", "measured", "expected", "verdict"), rows
-    )
-    manifest = result.manifest
+        ends = manifest["intervals"].get(key)
+        between = f"{number(ends[0])} to {number(ends[1])}" if ends else ""
+        rows.append(
+            (key, number(value), between, str(bound or ""), verdict.name if verdict is not None else "")
+        )
+    columns = ("figure", "measured", "95 %", "expected", "verdict")
+    print_table(f"{result.benchmark}: {result.verdict.name}", columns, rows)
     say(f"{duration(manifest['seconds'])} on {manifest['cpu_count']} cores, commit {manifest['commit'][:12]}")
     if manifest["arguments"]["limit"] is not None:
         say("--limit was given: a sample, not the published figure")

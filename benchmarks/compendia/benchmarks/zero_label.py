@@ -52,15 +52,15 @@ def measure(session: Session, split_name: str, seed: int, arms: Sequence[str], l
     queries = asked(session.split(split_name, seed).queries, session.options.limit)
     memory = session.once(f"memory/{split_name}/{seed}", lambda: remembering(encoder, queries))
     split = read_split(session, split_name, memory, seed)
-    drawn = "" if seed == PUBLISHED_SEED else f"/{seed}"
+    drawn, mark = ("", "") if seed == PUBLISHED_SEED else (f"/{seed}", f"_{seed}")
     figures: dict[str, float] = {}
     for arm in arms:
-        (evaluation,) = answers(session, split, arm, queries, memory, f"{arm}_{seed}")
+        (evaluation,) = answers(session, split, arm, queries, memory, arm + mark)
         figures |= told(session, evaluation, drawn + (f"@{arm}" if arm != FEDERATED else ""))
     if llm:
         some = llm_sample(queries, session.options.seed)
         snapshot = federated(split, memory)
-        found = with_local_llm(session, f"llm_{seed}", snapshot, memory, split.names, some)
+        found = with_local_llm(session, f"llm{mark}", snapshot, memory, split.names, some)
         gain = found.gain(session.options.seed)
         session.intervals["llm_gain"] = (gain.low, gain.high)
         figures |= told(session, found.after, f"{drawn}/llm") | {"llm_gain": gain.mean}
