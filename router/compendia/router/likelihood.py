@@ -9,7 +9,8 @@ probabilities gains 1.5 (1.3); see `benchmarks/README.md`.
 
 The model reads a card's brief documentation alone. Experience is evidence for the ranker: read by the model,
 a precaution like the query would make that query likelier, and count for the tool that it warns of.
-The attention over a card is computed once and kept, so a query costs only its own tokens per card.
+The attention over a card is computed once and kept, and all cards are read in one pass, so a query costs its
+own tokens per card and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -28,15 +28,14 @@ from .render import RENDER_VERSION, Card, one_line
 from .rerank import Scores, check_scores
 
 if TYPE_CHECKING:
-    import torch
-
     from .language_model import LanguageModel
+    from .network import Prefix
 
 PROMPT = "\nUser request:"
 MAX_PREFIX_TOKENS = 640
+MAX_PROMPT_TOKENS = 64
 MAX_QUERY_TOKENS = 256
 MAX_QUERY = 16_384
-
 
 EMPTY_CARD = Card(
     "Tool: Example\nCategory: Other\nDescription: A tool.\nEndpoints:\n- Get; Does: Gets the data."
@@ -44,37 +43,28 @@ EMPTY_CARD = Card(
 """A card that says nothing: what a query's tokens are worth under any tool at all."""
 
 
-@dataclass(frozen=True)
-class PrefixAttention:
-    """Keys and values of a prefix: (layers, 2, heads, tokens, head size)."""
-
-    states: torch.Tensor
-
-    @property
-    def tokens(self) -> int:
-        return int(self.states.shape[3])
-
-    @property
-    def size_bytes(self) -> int:
-        return self.states.numel() * self.states.element_size()
-
-
 class PrefixCache:
-    """Attention states by prefix text, the least recently used dropped beyond `limit_bytes`."""
+    """What was read of prefixes, by their text, the least recently used dropped beyond `limit_bytes`.
+
+    hits, misses: how often a prefix was there, or not, when it was asked for.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
-        self._kept: OrderedDict[str, PrefixAttention] = OrderedDict()
-        self.size_bytes = 0
+        self._kept: OrderedDict[str, Prefix] = OrderedDict()
+        self.size_bytes = self.hits = self.misses = 0
 
-    def get(self, prefix: str) -> PrefixAttention | None:
-        """The states of a prefix, which then counts as used last; None where they are not kept."""
+    def get(self, prefix: str) -> Prefix | None:
+        """What is kept of a prefix, which then counts as used last; None where nothing is."""
         found = self._kept.get(prefix)
-        if found is not None:
-            self._kept.move_to_end(prefix)
+        if found is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        self._kept.move_to_end(prefix)
         return found
 
-    def put(self, prefix: str, states: PrefixAttention) -> None:
+    def put(self, prefix: str, states: Prefix) -> None:
         """Keep the states, unless they alone are over the limit."""
         if prefix in self._kept or states.size_bytes > self._limit_bytes:
             return
@@ -91,8 +81,8 @@ class PrefixCache:
 class LikelihoodReranker:
     """Scores how far each card lifts the query above an empty card, batched over the cards, in nats.
 
-    model: from `language_model`. cache_bytes: bound on the kept attention states (23 KB a token in
-    bfloat16, 46 KB in float32). Threads may share it: they take turns, as torch uses every core for each.
+    model: from `language_model`. cache_bytes: bound on what is kept of cards (23 KB a token, 46 KB in
+    float32). Threads may share it: they take turns, as torch uses every core for each.
     """
 
     def __init__(self, model: LanguageModel, *, prompt: str = PROMPT, cache_bytes: int = 1 << 30) -> None:
@@ -120,53 +110,37 @@ class LikelihoodReranker:
         # One order whatever order they came in, so that rounding cannot depend on the neighbours' places.
         distinct = sorted({_read(card) for card in cards})
         with self._turn:
-            rows = self._batch(tokens, distinct)
+            rows = self._pass(tokens, distinct)
         by_text = dict(zip(distinct, rows, strict=True))
         return [by_text[_read(card)] for card in cards]
 
-    def _batch(self, query: list[int], texts: Sequence[str]) -> NDArray[np.float64]:
-        """Shape (texts, query tokens). Prefixes are padded on the left, so that what follows is aligned."""
+    def _pass(self, query: list[int], texts: Sequence[str]) -> NDArray[np.float64]:
+        """Shape (texts, query tokens): a token is told by what was read before it."""
         import torch
-        from transformers import DynamicCache
 
-        prefixes = [self._prefix(text) for text in texts]
-        lead = self._model.encode(self._prompt, 64)
-        held = max(prefix.tokens for prefix in prefixes)
-        width = len(lead) + len(query)
-        first = prefixes[0].states
-        states = first.new_zeros((*first.shape[:2], len(texts), first.shape[2], held, first.shape[4]))
-        inputs = torch.tensor(lead + query).expand(len(texts), -1)
-        mask = torch.ones((len(texts), held + width), dtype=torch.long)
-        for row, prefix in enumerate(prefixes):
-            states[:, :, row, :, held - prefix.tokens :] = prefix.states
-            mask[row, : held - prefix.tokens] = 0
-        starts = torch.tensor([prefix.tokens for prefix in prefixes])
-        with torch.inference_mode():
-            hidden = self._model.model.model(
-                input_ids=inputs,
-                attention_mask=mask,
-                position_ids=starts[:, None] + torch.arange(width)[None, :],
-                cache=DynamicCache(tuple(layer) for layer in states),
-            ).last_hidden_state
-            # The state before a token predicts it: one place to the left.
-            logits = self._model.model.lm_head(hidden[:, len(lead) - 1 : -1]).float()
-            wanted = torch.tensor(query).expand(len(texts), -1)[..., None]
-            found = logits.gather(2, wanted)[..., 0] - logits.logsumexp(dim=2)
-        scores: NDArray[np.float64] = found.double().numpy()
+        network = self._model.network
+        prefixes = self._prefixes(texts)
+        before = [prefix.last[None] for prefix in prefixes]
+        if len(query) > 1:
+            read = network.outputs([query[:-1]] * len(texts), prefixes)
+            before = [torch.cat(pair) for pair in zip(before, read, strict=True)]
+        found = network.log_probabilities(torch.cat(before), query * len(texts))
+        scores: NDArray[np.float64] = found.view(len(texts), len(query)).double().numpy()
         return scores
 
-    def _prefix(self, prefix: str) -> PrefixAttention:
-        import torch
-
-        kept = self.prefixes.get(prefix)
-        if kept is None:
-            tokens = self._model.encode(prefix, MAX_PREFIX_TOKENS) or self._model.encode("\n", 1)
-            with torch.inference_mode():
-                cache = self._model.model.model(input_ids=torch.tensor([tokens]), use_cache=True).cache
-                pairs = [torch.stack((layer.keys[0], layer.values[0])) for layer in cache.layers]
-            kept = PrefixAttention(torch.stack(pairs))
-            self.prefixes.put(prefix, kept)
-        return kept
+    def _prefixes(self, texts: Sequence[str]) -> list[Prefix]:
+        """Each card and the prompt after it, those that are not kept read in one pass."""
+        found = {text: self.prefixes.get(text) for text in texts}
+        missing = [text for text, kept in found.items() if kept is None]
+        if missing:
+            prompt = self._model.encode(self._prompt, MAX_PROMPT_TOKENS)
+            made = self._model.network.prefixes(
+                [self._model.encode(text, MAX_PREFIX_TOKENS) + prompt for text in missing]
+            )
+            for text, prefix in zip(missing, made, strict=True):
+                self.prefixes.put(text, prefix)
+            found |= dict(zip(missing, made, strict=True))
+        return [prefix for prefix in found.values() if prefix is not None]
 
 
 def _read(card: Card) -> str:
