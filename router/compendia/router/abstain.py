@@ -1,69 +1,137 @@
-"""When nothing fits: the best evidence for a query against a threshold that each snapshot sets for itself.
+"""When nothing fits: the evidence that any tool fits a query, against a threshold that each snapshot sets.
 
-The evidence is the largest relative similarity (see `calibrate`) of the query to any tool's documentation or
-to any scenario. The rule for the threshold, deterministic for a snapshot and an encoder:
+What speaks for a tool are `Signs`: how near the query is to its documentation and to its scenarios in meaning
+(relative, see `calibrate`), and how many words query and tool, query and the tool's name have in common
+(`coverage`). A logistic function with fitted weights makes one number of them. Words may refuse a request
+only where they could have matched: unless both texts are English, meaning alone may carry the evidence.
 
-1. *null*: the evidence of each probe, all of them requests that a catalog should not answer; their median
-   plus 2.5 robust standard deviations (1.4826 x median absolute deviation), about the highest in forty.
-   Median and MAD, because a broad catalog does answer a few probes.
-2. *cap*: where there are scenarios enough to ask, not above the evidence that nineteen of twenty scenarios
-   find when they are asked as queries with themselves left out.
-3. *floor*: never below 0.1.
-
-On MetaTool and ToolBench G3 cut to catalogs of 1 to 104 tools this keeps 97 % of the queries in scope and
-refuses 97 % of the probes under MiniLM (92 and 98 % under e5); of requests for other tools of the same
-collections, often close neighbours, it refuses half.
+The weights come from `compendia bench run abstain --only 'weight/*'`: requests over small catalogs with their
+tool present or hidden (ToolBench G3, MetaTool's train rows, Seal-Tools' dev file; no test query among them).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
-from .calibrate import Background
+from compendia.text.tokenize import tokenize
+
+from .calibrate import Background, relative
+from .coverage import WordCoverage
 from .index import HybridIndex, Matches
 from .query import EncodedQuery
 
-NULL_DEVIATIONS = 2.5
-FLOOR = 0.1
+Column = NDArray[np.float64]
+
+MEANING, SCENARIO, SAID, NAMED, SENTENCE, BIAS = 5.85, 2.01, 4.08, 1.81, -1.27, -2.92
+MEANING_ALONE, SCENARIO_ALONE, SENTENCE_ALONE, BIAS_ALONE = 9.24, 1.74, -0.70, -3.05
+FALSE_REJECTS = 0.05
+SAME = 0.9999
+"""Cosine from which on a scenario may be the text itself."""
 ENOUGH_SCENARIOS = 20
 MOST_SCENARIOS = 128
+NULL_DEVIATIONS = 2.5
+DEFAULT = 0.15
+"""Evidence that 5 % of those requests with their tool present fall short of."""
+FLOOR = 0.05
 _MAD_TO_DEVIATION = 1.4826
 
 
-def best_evidence(query: EncodedQuery, matches: Matches, background: Background) -> float:
-    """The evidence that any tool fits the query; 0 where there is no tool."""
-    if len(matches.tools) == 0:
-        return 0.0
-    best = float(max(matches.similarity.max(), matches.scenario.cosine.max()))
-    return round(float(background.relative(best, query.vector, query.text)), 5)
+@dataclass(frozen=True)
+class Signs:
+    """For each tool found, (m,): relative similarity to its documentation and to its nearest scenario (0:
+    none), its word coverage, and whether only a sentence of the request was asked: what is short is easily
+    covered."""
+
+    meaning: Column
+    scenario: Column
+    said: Column
+    named: Column
+    comparable: NDArray[np.bool_]
+    sentence: Column
 
 
-def threshold(index: HybridIndex, background: Background) -> float:
-    """The evidence below which a query is refused, by the rule above."""
-    null = np.asarray(
-        [best_evidence(probe, index.search(probe)[0], background) for probe in background.probes]
+def signs(
+    query: EncodedQuery,
+    matches: Matches,
+    background: Background,
+    words: WordCoverage,
+    *,
+    sentence: bool = False,
+) -> Signs:
+    """What speaks for each tool that the query found. sentence: the query is one of several in a request."""
+    covered = words.of(query.text, query.tokens, matches.tools)
+    level = background.level(query.masked_vector, query.masked)
+    return Signs(
+        background.relative(matches.similarity, query.vector, query.text),
+        np.maximum(0.0, relative(matches.scenario.cosine, level)),
+        covered.said,
+        covered.named,
+        covered.comparable,
+        np.full(len(matches.tools), float(sentence)),
     )
+
+
+def evidence(found: Signs) -> Column:
+    """The evidence for each tool, (m,), between 0 and 1: the chance that it fits, where half of the requests
+    have a tool that does."""
+    both = (
+        BIAS + MEANING * found.meaning + SCENARIO * found.scenario + SAID * found.said + NAMED * found.named
+    )
+    alone = BIAS_ALONE + MEANING_ALONE * found.meaning + SCENARIO_ALONE * found.scenario
+    return np.asarray(expit(np.where(found.comparable, both, np.maximum(both, alone))), np.float64)
+
+
+def best_evidence(
+    query: EncodedQuery,
+    matches: Matches,
+    background: Background,
+    words: WordCoverage,
+    *,
+    sentence: bool = False,
+) -> float:
+    """The evidence for the best-supported tool; 0 where there is no tool. sentence: see `signs`."""
+    found = signs(query, matches, background, words, sentence=sentence)
+    return float(evidence(found).max(initial=0.0).round(5))
+
+
+def threshold(index: HybridIndex, background: Background, words: WordCoverage) -> float:
+    """The evidence below which a query is refused.
+
+    Where there are scenarios enough to ask as queries, each without itself, 5 % of them find less than this:
+    the false rejects to expect. Where there are not, DEFAULT, or as much as all but about one in forty of the
+    probes find, if that is more: everyday requests that no catalog should answer (median plus 2.5 robust
+    standard deviations, in logits; median and MAD, because a broad catalog does answer a few).
+    """
+    present = _scenarios_as_queries(index, background, words)
+    if len(present) >= ENOUGH_SCENARIOS:
+        return round(max(FLOOR, float(np.quantile(present, FALSE_REJECTS))), 5)
+    found = [best_evidence(probe, index.search(probe)[0], background, words) for probe in background.probes]
+    null = logit(np.clip(np.asarray(found, np.float64), 1e-5, 1 - 1e-5))
     middle = float(np.median(null))
     deviation = _MAD_TO_DEVIATION * float(np.median(np.abs(null - middle)))
-    level = middle + NULL_DEVIATIONS * deviation
-    positives = _scenarios_as_queries(index, background)
-    if len(positives) >= ENOUGH_SCENARIOS:
-        level = min(level, float(np.quantile(positives, 0.05)))
-    return round(max(level, FLOOR), 5)
+    return round(max(DEFAULT, float(expit(middle + NULL_DEVIATIONS * deviation))), 5)
 
 
-def _scenarios_as_queries(index: HybridIndex, background: Background) -> NDArray[np.float64]:
-    """Evidence that scenarios, evenly chosen, find for themselves without themselves."""
+def _scenarios_as_queries(
+    index: HybridIndex, background: Background, words: WordCoverage
+) -> NDArray[np.float64]:
+    """The evidence that scenarios, evenly chosen, find without themselves and their equals."""
     count = min(len(index.scenarios), MOST_SCENARIOS)
     if count < ENOUGH_SCENARIOS:
         return np.zeros(0)
     found = []
     for row in np.linspace(0, len(index.scenarios) - 1, count).astype(int):
-        text = index.scenarios.entries[row].text
-        vector = index.scenarios.vectors.vector(int(row))
-        documented = index.documents.search(vector, 1)[0][0]
-        # The first hit is the scenario itself, or its equal.
-        other = index.scenarios.vectors.search(vector, 2)[0][1]
-        found.append(float(background.relative(float(max(documented, other)), vector, text)))
+        text, vector = index.scenarios.entries[row].text, index.scenarios.vectors.vector(int(row))
+        query = EncodedQuery(text, text, vector, vector, tuple(sorted(set(tokenize(text)))))
+        matches = index.search(query)[0]
+        nearest = matches.scenario.cosine.copy()
+        for place in np.flatnonzero(nearest >= SAME):
+            others = index.scenarios.of_tool(vector, int(matches.tools[place]), 2)
+            nearest[place] = max((cosine for entry, cosine in others if entry.text != text), default=-1.0)
+        without = replace(matches, scenario=replace(matches.scenario, cosine=nearest))
+        found.append(best_evidence(query, without, background, words))
     return np.asarray(found)

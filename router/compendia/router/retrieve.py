@@ -15,6 +15,7 @@ from compendia.text.encode import Encoder
 
 from .abstain import best_evidence, threshold
 from .calibrate import Background
+from .coverage import WordCoverage
 from .demands import Offers, offers
 from .index import HybridIndex
 from .query import EncodedQuery
@@ -34,6 +35,7 @@ class Revision:
     snapshot: Snapshot
     index: HybridIndex
     background: Background
+    words: WordCoverage
     threshold: float
     reliabilities: NDArray[np.float64]
     offered: Offers
@@ -60,7 +62,10 @@ class Revision:
         """
         asked = (query, *sentences)
         matched = list(zip(asked, self.index.search(*asked), strict=True))
-        evidence = max(best_evidence(part, matches, self.background) for part, matches in matched)
+        evidence = max(
+            best_evidence(part, matches, self.background, self.words, sentence=part is not query)
+            for part, matches in matched
+        )
         columns = [
             features(part, matches, self.background, self.offered, self.reliabilities)
             for part, matches in matched
@@ -75,6 +80,7 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
     index = HybridIndex(snapshot, encoder, previous.index if previous else None)
     same = previous is not None and previous.index.fingerprint == encoder.fingerprint
     level = previous.background if previous is not None and same else Background(encoder)
+    words = WordCoverage(index.tools)
     compendium = snapshot.compendium
     usage = {entry.tool: entry for entry in compendium.usage}
     reliabilities = np.asarray([reliability(usage.get(tool.id)) for tool in index.tools], np.float64)
@@ -83,7 +89,8 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
         snapshot,
         index,
         level,
-        threshold(index, level),
+        words,
+        threshold(index, level, words),
         reliabilities,
         offers(index.tools),
         usage,
