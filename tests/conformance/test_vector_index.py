@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from compendia.router.vectors import HalfIndex, VectorIndex, Vectors
 
@@ -34,10 +32,6 @@ class PlainIndex:
 
     def vector(self, row: int) -> Vectors:
         return self._vectors[row]
-
-    def moments(self, query: Vectors) -> tuple[float, float]:
-        scores = self._vectors.astype(np.float64) @ query.astype(np.float64)
-        return (float(scores.mean()), float(scores.std())) if len(scores) else (0.0, 0.0)
 
 
 INDEXES: dict[str, Callable[[Vectors], VectorIndex]] = {"half": HalfIndex, "plain": PlainIndex}
@@ -78,20 +72,3 @@ def test_the_vectors_come_back(make: Callable[[Vectors], VectorIndex]) -> None:
     np.testing.assert_array_equal(index.vectors(), vectors)
     np.testing.assert_array_equal(index.vector(4), vectors[4])
     assert len(index) == 9
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), count=st.integers(1, 60), name=st.sampled_from(sorted(INDEXES)))
-def test_moments_are_those_of_all_scores(seed: int, count: int, name: str) -> None:
-    vectors, query = _unit(seed, count), _unit(seed + 1, 1)[0]
-    mean, deviation = INDEXES[name](vectors).moments(query)
-    scores = vectors.astype(np.float64) @ query.astype(np.float64)
-    assert mean == pytest.approx(scores.mean(), abs=1e-6)
-    # A variance near zero is the difference of equal numbers: its root is only known to a few digits.
-    assert deviation == pytest.approx(scores.std(), abs=1e-4)
-
-
-def test_an_empty_index_has_no_moments_to_divide_by(make: Callable[[Vectors], VectorIndex]) -> None:
-    index = make(np.zeros((0, DIMENSION), np.float32))
-    assert index.moments(_unit(1, 1)[0]) == (0.0, 0.0)
-    assert len(index.vectors()) == 0

@@ -16,6 +16,8 @@ from compendia.router.vectors import Vectors
 from compendia.text.encode import HashingEncoder, load_encoder
 from compendia.text.tokenize import tokenize
 
+STANDARDIZED = ("description_meaning", "adapted_meaning", "description_words", "description_phrases")
+
 
 class CountingEncoder(HashingEncoder):
     """Keeps every text it was asked to encode."""
@@ -45,8 +47,9 @@ def test_standardized_scores_are_those_over_the_whole_catalog() -> None:
     (found,) = index.search(query)
     dense = index.documents.vectors().astype(np.float64) @ query.vector
     words = index.lexical.owner_scores(query.tokens).astype(np.float64)
-    np.testing.assert_allclose(found.dense, ((dense - dense.mean()) / dense.std())[found.tools], atol=1e-4)
-    np.testing.assert_allclose(found.lexical, ((words - words.mean()) / words.std())[found.tools], atol=1e-4)
+    for scores, name in ((dense, "description_meaning"), (words, "description_words")):
+        expected = (scores - scores.mean()) / scores.std()
+        np.testing.assert_allclose(found.documentation[name], expected, atol=1e-4)
 
 
 def test_several_queries_are_judged_over_the_same_tools() -> None:
@@ -94,8 +97,7 @@ def test_nothing_or_one_tool_can_be_searched(snapshot: Snapshot) -> None:
     encoder = HashingEncoder()
     (found,) = HybridIndex(snapshot, encoder).search(encode_query("anything", encoder))
     assert len(found.tools) == len(snapshot.compendium.tools)
-    assert not found.dense.any()
-    assert not found.lexical.any()
+    assert not any(found.documentation[name].any() for name in STANDARDIZED)
 
 
 def test_words_are_found_in_any_script_and_unknown_ones_score_nothing() -> None:

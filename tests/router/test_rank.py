@@ -15,7 +15,6 @@ import compendia.router.calibrate
 import compendia.router.rank
 from compendia.contract import Precaution, Ranking, Scenario, Snapshot, Usage
 from compendia.router.query import encode_query
-from compendia.router.rank import WEIGHTS
 from compendia.router.retrieve import load_revision
 from compendia.router.route import Router
 from compendia.text.encode import HashingEncoder
@@ -85,11 +84,12 @@ def test_the_order_of_entries_changes_nothing(scenarios: list[Scenario], query: 
 @settings(max_examples=25, deadline=None)
 @given(query=WORDS, k=st.integers(1, 8))
 def test_tools_are_distinct_sorted_and_their_features_make_the_score(query: str, k: int) -> None:
-    found = _ranking(harbour(), query, k).candidates
+    ranking = _ranking(harbour(), query, k)
+    found, weights = ranking.candidates, ranking.weights
     assert len({candidate.tool for candidate in found}) == len(found) == min(k, len(TOOLS))
     assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
     for candidate in found:
-        made = sum(WEIGHTS[name] * value for name, value in candidate.features.items())
+        made = sum(weights[n] * value for n, value in candidate.features.items() if n in weights)
         assert candidate.score == pytest.approx(made, abs=1e-4)
 
 

@@ -32,11 +32,16 @@ class Candidate(Record):
 
 
 class Ranking(Record):
-    """Distinct tools, best first. `best_evidence` is what abstention judges, against `threshold`."""
+    """Distinct tools, best first. `best_evidence` is what abstention judges, against `threshold`.
+
+    weights: the ranker's, by name. The product of each with the feature of the same name adds up to a
+    candidate's score; names with a `/` are weights within a feature.
+    """
 
     candidates: Annotated[tuple[Candidate, ...], Field(strict=False)]
     best_evidence: float = 0.0
     threshold: float = 0.0
+    weights: dict[str, float] = Field(default_factory=dict)
 
 
 class PlannedArgument(Record):

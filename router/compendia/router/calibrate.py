@@ -44,6 +44,10 @@ class Background:
         others = self._sum if own is None else self._sum - own
         return float(vector @ others) / (len(self.probes) - (own is not None))
 
+    def levels(self, vectors: Vectors) -> NDArray[np.float64]:
+        """`level` of many texts (n, d) that are no probes, (n,)."""
+        return np.asarray(vectors.astype(np.float64) @ self._sum / len(self.probes), np.float64)
+
     def relative(
         self, cosines: NDArray[np.float32] | float, vector: Vectors, text: str
     ) -> NDArray[np.float64]:

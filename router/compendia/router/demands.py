@@ -33,7 +33,10 @@ class Offers:
         demanded += [rows for licence, rows in self.licences.items() if f" {licence} " in said]
         if not demanded:
             return np.zeros(len(tools))
-        return np.asarray([sum(int(row) in rows for rows in demanded) for row in tools], np.float64)
+        met = np.zeros(int(tools.max(initial=-1)) + 1)
+        for rows in demanded:
+            met[[row for row in rows if row < len(met)]] += 1
+        return met[tools]
 
 
 def offers(tools: Sequence[ToolMetadata]) -> Offers:

@@ -12,10 +12,16 @@ from compendia.contract import Endpoint, ToolMetadata
 def tool_document(tool: ToolMetadata) -> str:
     """The tool as one text for the encoder: title, category, description, then its endpoints.
 
+    What an only endpoint repeats of its tool stands once.
+
     >>> tool_document(ToolMetadata(id="a/b/c", title="Weather", category="Data", description="Forecasts"))
     'Weather. Data. Forecasts'
     """
-    endpoints = (f"{endpoint_title(e)}: {e.description}" for e in tool.endpoints)
+    repeated = (tool_title(tool), tool.description) if len(tool.endpoints) == 1 else ()
+    said = (
+        [text for text in (endpoint_title(e), e.description) if text not in repeated] for e in tool.endpoints
+    )
+    endpoints = (": ".join(text for text in texts if text) for texts in said)
     return " ".join(part for part in (_heading(tool), tool.description, *endpoints) if part)
 
 

@@ -51,12 +51,12 @@ def disputes(conflicts: Iterable[Conflict], tools: Container[str]) -> list[Entry
 
 
 class ExperienceIndex:
-    """Entries of tools, searched by the cosine of their texts. `owners` (n,) are tool rows, ascending."""
+    """Entries of tools, searched by the cosine of their texts. `owners` (n,): tools' rows, ascending."""
 
     def __init__(self, entries: list[Entry], owners: Rows, vectors: VectorIndex) -> None:
         self.entries = entries
         self.vectors = vectors
-        self._owners = owners
+        self.owners = owners
         self._weights = np.asarray([entry.weight for entry in entries], np.float32)
 
     def __len__(self) -> int:
@@ -65,11 +65,11 @@ class ExperienceIndex:
     def hits(self, query: Vectors) -> tuple[Scores, Rows, Scores]:
         """The POOL nearest entries: cosines, tool rows, weights, nearest first."""
         scores, rows = self.vectors.search(query, POOL)
-        return scores, self._owners[rows], self._weights[rows]
+        return scores, self.owners[rows], self._weights[rows]
 
     def of_tool(self, query: Vectors, tool: int, k: int) -> list[tuple[Entry, float]]:
         """The k entries of one tool (a row) nearest to the query, with their cosines, nearest first."""
-        first, last = np.searchsorted(self._owners, [tool, tool + 1])
+        first, last = np.searchsorted(self.owners, [tool, tool + 1])
         rows = np.arange(first, last, dtype=np.int64)
         scores = self.vectors.scores(query, rows)
         order = np.argsort(-scores, kind="stable")[:k]

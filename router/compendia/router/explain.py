@@ -5,15 +5,12 @@ A plan carries its rankings, so an explanation can be made wherever the plan has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from compendia.contract import Candidate, Ranking, ToolPlan
 
-from .rank import WEIGHTS
 
-
-def explanation(plan: ToolPlan, weights: Mapping[str, float] = WEIGHTS) -> dict[str, Any]:
+def explanation(plan: ToolPlan) -> dict[str, Any]:
     """One document: for every part of the query the winner and the candidates that lost, best first.
 
     Contributions are weight x feature and add up to the score, which is retrieval's; `behind` is the distance
@@ -25,7 +22,7 @@ def explanation(plan: ToolPlan, weights: Mapping[str, float] = WEIGHTS) -> dict[
         "revision": plan.revision,
         "abstained": plan.abstained,
         "why": plan.why,
-        "parts": [_part(part, ranking, weights) for part, ranking in zip(parts, plan.rankings, strict=True)],
+        "parts": [_part(part, ranking) for part, ranking in zip(parts, plan.rankings, strict=True)],
         "steps": [
             {
                 "tool": step.tool,
@@ -38,16 +35,18 @@ def explanation(plan: ToolPlan, weights: Mapping[str, float] = WEIGHTS) -> dict[
     }
 
 
-def _part(part: str, ranking: Ranking, weights: Mapping[str, float]) -> dict[str, Any]:
+def _part(part: str, ranking: Ranking) -> dict[str, Any]:
     return {
         "part": part,
         "evidence": ranking.best_evidence,
         "threshold": ranking.threshold,
-        "candidates": [_lost(candidate, ranking.candidates[0], weights) for candidate in ranking.candidates],
+        "weights": ranking.weights,
+        "candidates": [_lost(candidate, ranking) for candidate in ranking.candidates],
     }
 
 
-def _lost(candidate: Candidate, winner: Candidate, weights: Mapping[str, float]) -> dict[str, Any]:
+def _lost(candidate: Candidate, ranking: Ranking) -> dict[str, Any]:
+    winner, weights = ranking.candidates[0], ranking.weights
     return {
         "tool": candidate.tool,
         "score": candidate.score,

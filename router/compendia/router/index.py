@@ -10,21 +10,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from compendia.contract import Snapshot
 from compendia.text.encode import Encoder
+from compendia.text.tokenize import tokenize
 
 from .documents import lexical_documents, tool_document
-from .experience import POOL, Entry, ExperienceIndex, disputes, precautions, scenarios
+from .evidence import (
+    Asked,
+    Columns,
+    DocumentEvidence,
+    ScenarioEvidence,
+    ScenarioTerms,
+    adapted_meaning,
+    nearest_by_tool,
+)
+from .experience import Entry, ExperienceIndex, disputes, precautions, scenarios
 from .lexical import LexicalIndex
+from .metric import ENOUGH_TOOLS, learn, plain
 from .query import EncodedQuery
 from .vectors import HalfIndex, Rows, Scores, Vectors
 
 
 @dataclass(frozen=True)
 class Nearness:
-    """For each tool found, (m,): cosine to its nearest entry among the hits (-1: none), and its weight."""
+    """For each tool, (m,): cosine to its nearest entry among the hits (-1: none), and its weight."""
 
     cosine: Scores
     weight: Scores
@@ -32,14 +42,16 @@ class Nearness:
 
 @dataclass(frozen=True)
 class Matches:
-    """Tools that a search found, by row, each once, ascending; all arrays are (m,).
+    """What a query says about every tool, by row; all arrays are (m,).
 
-    dense, lexical: similarity to documentation in standard deviations over all tools. similarity: the cosine.
+    documentation, experience: the columns of `evidence`, of experience all but the nearest scenario, which
+    `scenario` holds as a cosine; a used tool without a hit has that of the farthest hit. similarity: the
+    cosine to the documentation.
     """
 
     tools: Rows
-    dense: Scores
-    lexical: Scores
+    documentation: Columns
+    experience: Columns
     similarity: Scores
     scenario: Nearness
     precaution: Nearness
@@ -70,37 +82,40 @@ class HybridIndex:
         self.scenarios, self.precautions, self.disputes = (
             self._experience(entries, vectors) for entries in lists
         )
+        self._warnings = (self.precautions, self.disputes)
+        self.documented = DocumentEvidence(self.tools, self.documents.vectors(), self.lexical)
+        self.terms = ScenarioTerms([entry.text for entry in self.scenarios.entries])
+        self.experienced = self._scenario_evidence()
+        self._adapted = self.documented.under(self.experienced.metric)
 
     def __len__(self) -> int:
         """Entries: descriptions, scenarios, precautions, disputes."""
         return len(self.tools) + len(self.scenarios) + len(self.precautions) + len(self.disputes)
 
     def search(self, *queries: EncodedQuery) -> list[Matches]:
-        """What each of the queries says about every tool that any of them brings up."""
-        words = [self.lexical.owner_scores(query.tokens) for query in queries]
-        parts = (self.scenarios, self.precautions, self.disputes)
-        hits = [[part.hits(query.masked_vector) for part in parts] for query in queries]
-        found = [self.documents.search(query.vector, POOL)[1] for query in queries]
-        found += [_best(scores, POOL) for scores in words]
-        found += [owners for of_query in hits for _, owners, _ in of_query]
-        tools = np.unique(np.concatenate(found)).astype(np.int64)
+        """What each of the queries says about every tool."""
+        asked = ask(queries)
+        documented, cosines = self.documented.columns(asked)
+        adapted = adapted_meaning(asked, self.experienced.metric, self._adapted)
+        documented = {**documented, "adapted_meaning": adapted}
+        spoken = self.experienced.columns(asked)
         return [
-            self._matches(query, tools, scores, of_query)
-            for query, scores, of_query in zip(queries, words, hits, strict=True)
+            Matches(
+                np.arange(len(self.tools)),
+                {name: column[at] for name, column in documented.items()},
+                {name: column[at] for name, column in spoken.items()},
+                cosines[at],
+                self._nearest_scenarios(query),
+                *(_nearness(len(self.tools), *part.hits(query.masked_vector)) for part in self._warnings),
+            )
+            for at, query in enumerate(queries)
         ]
 
-    def _matches(
-        self, query: EncodedQuery, tools: Rows, words: Scores, hits: list[tuple[Scores, Rows, Scores]]
-    ) -> Matches:
-        similarity = self.documents.scores(query.vector, tools)
-        mean, deviation = self.documents.moments(query.vector)
-        return Matches(
-            tools,
-            _standardized(similarity, mean, deviation),
-            _standardized(words[tools], float(words.mean()), float(words.std())) if len(words) else words,
-            similarity,
-            *(_nearness(tools, *hit) for hit in hits),
-        )
+    def _nearest_scenarios(self, query: EncodedQuery) -> Nearness:
+        scores, owners, _ = self.scenarios.hits(query.masked_vector)
+        nearest = nearest_by_tool(scores, owners, len(self.tools))
+        cosine = np.where(self.experienced.used, nearest, np.float32(-1.0))
+        return Nearness(cosine, np.ones(len(cosine), np.float32))
 
     def _encode_documents(self, encoder: Encoder, known: HybridIndex | None) -> Vectors:
         reusable = dict(zip(known._document_texts, known.documents.vectors(), strict=True)) if known else {}
@@ -122,6 +137,13 @@ class HybridIndex:
         self._dimension = encoder.dimension
         return vectors
 
+    def _scenario_evidence(self) -> ScenarioEvidence:
+        owners, vectors = self.scenarios.owners, self.scenarios.vectors.vectors()
+        count, rows = len(self.tools), np.arange(len(owners))
+        enough = len(np.unique(owners)) >= ENOUGH_TOOLS
+        metric = learn(vectors, owners, count) if enough else plain(self._dimension)
+        return ScenarioEvidence(vectors, owners, rows, count, self.terms, metric)
+
     def _missing(self, texts: Sequence[str], reusable: dict[str, Vectors]) -> list[str]:
         made = [text for text in dict.fromkeys(texts) if text not in reusable]
         self.encoded += len(made)
@@ -133,25 +155,21 @@ class HybridIndex:
         return ExperienceIndex(entries, owners, HalfIndex(stacked))
 
 
-def _best(scores: NDArray[np.float32], k: int) -> Rows:
-    """Rows of the k highest positive scores."""
-    rows = np.argpartition(-scores, k - 1)[:k] if len(scores) > k else np.arange(len(scores))
-    return rows[scores[rows] > 0].astype(np.int64)
+def ask(queries: Sequence[EncodedQuery]) -> Asked:
+    """Queries as a batch."""
+    return Asked(
+        [tokenize(query.text) for query in queries],
+        [tokenize(query.masked) for query in queries],
+        np.stack([query.vector for query in queries]),
+        np.stack([query.masked_vector for query in queries]),
+    )
 
 
-def _standardized(scores: Scores, mean: float, deviation: float) -> Scores:
-    # All equal (one tool, or no word matches): the scores say nothing, and rounding must not blow them up.
-    if deviation < 1e-6:
-        return np.zeros_like(scores)
-    return np.asarray((scores - mean) / deviation, np.float32)
-
-
-def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nearness:
-    places = np.searchsorted(tools, owners)
-    cosine = np.full(len(tools), -1.0, np.float32)
-    weight = np.zeros(len(tools), np.float32)
-    # From the farthest to the nearest, so that the nearest is written last.
-    cosine[places[::-1]], weight[places[::-1]] = scores[::-1], weights[::-1]
+def _nearness(count: int, scores: Scores, owners: Rows, weights: Scores) -> Nearness:
+    cosine, weight = np.full(count, -1.0, np.float32), np.zeros(count, np.float32)
+    # Ascending, so that the nearest entry of a tool is written last; of equal ones, the heavier.
+    for at in np.lexsort((weights, scores)):
+        cosine[owners[at]], weight[owners[at]] = scores[at], weights[at]
     return Nearness(cosine, weight)
 
 

@@ -1,17 +1,15 @@
 """Ranking: experience adds evidence and never lends its absence.
 
-score = sum of weight x feature. Documentation speaks through two standardized similarities, which every
-tool has. A scenario near the query can only add; a precaution or dispute near it only takes away, from its
-own tool, and never vetoes. So what is known about other tools cannot lower the score of a tool that nobody
-has used yet.
-
-The features are plain numbers by name and the weights a table over the same names, so that fitted weights
-can take the place of these.
+The score of a tool is what its documentation says, what experience adds (`mixture`), and a few further signs:
+a demand that it meets, how often it worked, and how near the query lies to what it should not be used for. A
+precaution or dispute only takes away, from its own tool, and never vetoes. So what is known about other tools
+cannot lower the score of a tool that nobody has used yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,29 +18,25 @@ from compendia.contract import Candidate, Usage
 
 from .calibrate import Background, relative
 from .demands import Offers
+from .evidence import Columns
 from .index import Matches, Nearness
+from .mixture import bonus, total
 from .query import EncodedQuery
-
-Columns = Mapping[str, NDArray[np.float64]]
-"""Feature name to its values, one a tool, (m,)."""
+from .weights import Weights
 
 NEAR = 0.58
-"""From which relative similarity on a request counts as near (cosine 0.6 under MiniLM)."""
+"""From which relative similarity on a warning counts as near (cosine 0.6 under MiniLM)."""
 
-WEIGHTS: Mapping[str, float] = {
-    "description_meaning": 1.0,
-    "description_words": 1.0,
+SIGNS: Mapping[str, float] = {
+    "experience": 1.0,
     "demands": 1.0,
-    "scenario": 12.0,
     "precaution": -12.0,
     "dispute": -6.0,
     "reliability": 0.2,
 }
-"""The weight of scenarios was chosen on ToolBench G3 training queries with the experience of 40 % of the
-tools hidden; those of demands, precautions, disputes and reliability are judgement until they are fitted.
-In order: two similarities to the documentation, in standard deviations over the catalog; demands for a unit
-or licence that are met; how far the nearest scenario, precaution (times severity) and dispute (times the
-share against) lie above NEAR; success rate minus 1/2."""
+"""Beside documentation, in nats: what experience adds; demands for a unit or licence that are met; how far
+the nearest precaution (times severity) and dispute (times the share against) lie above NEAR; success rate
+minus 1/2. But for the first, which is in nats, they are judgement."""
 
 
 def reliability(usage: Usage | None) -> float:
@@ -59,64 +53,86 @@ def reliability(usage: Usage | None) -> float:
     return (successes + 2) / (successes + failures + 4) - 0.5
 
 
+@dataclass(frozen=True)
+class Features:
+    """What one query says about every tool, (m,) a column: documentation, experience, and other signs."""
+
+    documentation: Columns
+    experience: Columns
+    signs: Columns
+
+
 def features(
     query: EncodedQuery,
     matches: Matches,
     background: Background,
     offered: Offers,
     reliabilities: NDArray[np.float64],
-) -> Columns:
-    """One column (m,) per name of WEIGHTS for the tools found; `reliabilities` (n,) is per tool row."""
+) -> Features:
+    """The features of a query; `reliabilities` (m,) is per tool."""
     level = background.level(query.masked_vector, query.masked)
     precaution = _above(matches.precaution, level)
     # A precaution that is disputed as well counts once.
     dispute = np.where(precaution > 0, 0.0, _above(matches.dispute, level))
-    return {
-        "description_meaning": matches.dense.astype(np.float64),
-        "description_words": matches.lexical.astype(np.float64),
-        "demands": offered.met(query.text, matches.tools),
-        "scenario": _above(matches.scenario, level),
-        "precaution": precaution,
-        "dispute": dispute,
-        "reliability": reliabilities[matches.tools],
-    }
+    nearest = np.maximum(0.0, relative(matches.scenario.cosine, level))
+    return Features(
+        matches.documentation,
+        {**matches.experience, "nearest_scenario": nearest},
+        {
+            "demands": offered.met(query.text, matches.tools),
+            "precaution": precaution,
+            "dispute": dispute,
+            "reliability": reliabilities,
+        },
+    )
+
+
+def score_weights(weights: Weights) -> dict[str, float]:
+    """What each feature of a candidate is multiplied with; the products add up to its score."""
+    return {**weights.documentation, "used": -weights.unlike, **SIGNS}
 
 
 def candidates(
     tools: NDArray[np.object_],
-    whole: Columns,
-    sentences: Sequence[Columns],
+    used: NDArray[np.bool_],
+    whole: Features,
+    sentences: Sequence[Features],
     k: int,
-    weights: Mapping[str, float] = WEIGHTS,
+    weights: Weights,
 ) -> tuple[Candidate, ...]:
     """The k best of `tools` (their ids, ascending), best first; equal scores in the order of the ids.
 
-    With sentences, each feature of a tool is the mean of the whole query's and of its best sentence's. Scores
-    are rounded, for the last bits of an inner product depend on where its row stands.
+    With sentences, documentation and signs of a tool are the mean of the whole query's and of its best
+    sentence's. Scores are rounded, for the last bits of an inner product depend on where its row stands.
     """
     if len(tools) == 0:
         return ()
-    columns = dict(whole)
+    documentation, signs = dict(whole.documentation), dict(whole.signs)
     if sentences:
-        best = np.argmax([_total(part, weights) for part in sentences], axis=0)
-        for name in columns:
-            spoken = np.stack([part[name] for part in sentences])
-            columns[name] = (whole[name] + spoken[best, np.arange(len(tools))]) / 2
+        spoken = [total(part.documentation, weights.documentation) for part in sentences]
+        best, rows = np.argmax(spoken, axis=0), np.arange(len(tools))
+        for columns, kind in ((documentation, "documentation"), (signs, "signs")):
+            for name in columns:
+                said = np.stack([getattr(part, kind)[name] for part in sentences])[best, rows]
+                columns[name] = (columns[name] + said) / 2
+    added = bonus(_row(documentation), _row(whole.experience), used, weights)[0]
+    columns = {**documentation, **signs, "used": used.astype(np.float64), "experience": added}
     columns = {name: np.round(column, 5) for name, column in columns.items()}
-    total = np.round(_total(columns, weights), 5)
-    order = np.argsort(-total, kind="stable")[:k]
+    score = np.round(total(columns, score_weights(weights)), 5)
+    order = np.argsort(-score, kind="stable")[:k]
+    shown = columns | {name: np.round(column, 5) for name, column in whole.experience.items()}
     return tuple(
         Candidate(
             tool=tools[at],
-            score=float(total[at]),
-            features={name: float(column[at]) for name, column in columns.items()},
+            score=float(score[at]),
+            features={name: float(column[at]) for name, column in shown.items()},
         )
         for at in order
     )
 
 
-def _total(columns: Columns, weights: Mapping[str, float]) -> NDArray[np.float64]:
-    return np.asarray(sum(weights[name] * column for name, column in columns.items()), np.float64)
+def _row(columns: Columns) -> Columns:
+    return {name: column[None, :] for name, column in columns.items()}
 
 
 def _above(near: Nearness, level: float) -> NDArray[np.float64]:

@@ -17,10 +17,12 @@ from .abstain import best_evidence, threshold
 from .calibrate import Background
 from .coverage import WordCoverage
 from .demands import Offers, offers
+from .fit import fit
 from .index import HybridIndex
 from .query import EncodedQuery
-from .rank import candidates, features, reliability
+from .rank import candidates, features, reliability, score_weights
 from .vectors import Vectors
+from .weights import Weights, default_weights
 
 T = TypeVar("T")
 
@@ -36,6 +38,7 @@ class Revision:
     index: HybridIndex
     background: Background
     words: WordCoverage
+    weights: Weights
     threshold: float
     reliabilities: NDArray[np.float64]
     offered: Offers
@@ -66,20 +69,22 @@ class Revision:
             best_evidence(part, matches, self.background, self.words, sentence=part is not query)
             for part, matches in matched
         )
-        columns = [
+        whole, *parts = [
             features(part, matches, self.background, self.offered, self.reliabilities)
             for part, matches in matched
         ]
-        tools = self.index.ids[matched[0][1].tools]
-        found = candidates(tools, columns[0], columns[1:], k)
-        return Ranking(candidates=found, best_evidence=evidence, threshold=self.threshold)
+        found = candidates(self.index.ids, self.index.experienced.used, whole, parts, k, self.weights)
+        return Ranking(
+            candidates=found,
+            best_evidence=evidence,
+            threshold=self.threshold,
+            weights={**self.weights.flat(), **score_weights(self.weights)},
+        )
 
 
 def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | None = None) -> Revision:
     """Index a snapshot. What `previous` has encoded with the same encoder is not encoded again."""
-    index = HybridIndex(snapshot, encoder, previous.index if previous else None)
-    same = previous is not None and previous.index.fingerprint == encoder.fingerprint
-    level = previous.background if previous is not None and same else Background(encoder)
+    index, level = load_index(snapshot, encoder, previous)
     words = WordCoverage(index.tools)
     compendium = snapshot.compendium
     usage = {entry.tool: entry for entry in compendium.usage}
@@ -90,6 +95,7 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
         index,
         level,
         words,
+        fit(index, encoder, level, default_weights(index.documented.words)),
         threshold(index, level, words),
         reliabilities,
         offers(index.tools),
@@ -98,6 +104,15 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
         _by_tool((a.tool, str(a.value)) for a in compendium.annex if a.key == "concept_alias"),
         _by_tool((c.tool, c) for c in snapshot.conflicts if isinstance(c, LicenceConflict)),
     )
+
+
+def load_index(
+    snapshot: Snapshot, encoder: Encoder, previous: Revision | None = None
+) -> tuple[HybridIndex, Background]:
+    """The index of a snapshot and the encoder's background, with what can be reused of a revision."""
+    index = HybridIndex(snapshot, encoder, previous.index if previous else None)
+    same = previous is not None and previous.index.fingerprint == encoder.fingerprint
+    return index, previous.background if previous is not None and same else Background(encoder)
 
 
 def _by_tool(pairs: Iterable[tuple[str, T]]) -> Mapping[str, list[T]]:

@@ -36,10 +36,6 @@ class VectorIndex(Protocol):
         """The vector in a row, (d,)."""
         ...
 
-    def moments(self, query: Vectors) -> tuple[float, float]:
-        """Mean and standard deviation of the inner products with all rows, without computing them."""
-        ...
-
 
 class HalfIndex:
     """FAISS over half-precision copies, the hits scored again in single precision.
@@ -47,9 +43,6 @@ class HalfIndex:
     A search reads every vector, so its time is that of memory: half the bytes took 1.0 ms where `IndexFlatIP`
     took 6.7 (27,000 x 384, one thread of a busy machine; 0.7 against 2.5 at best). Half precision moves a
     cosine by less than 0.001; SPARE further hits make up for that at the edge.
-
-    Moments are exact: mean q.mu and variance q'Cq follow from the rows' mean and covariance, so one score is
-    standardized against the whole catalog at the cost of a d x d product.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -59,11 +52,6 @@ class HalfIndex:
             vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
         )
         self._index.add(self._vectors)
-        exact = vectors.astype(np.float64)
-        count = max(1, len(vectors))
-        self._mean = exact.sum(axis=0) / count
-        centred = exact - self._mean
-        self._covariance = centred.T @ centred / count
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -85,8 +73,3 @@ class HalfIndex:
 
     def vector(self, row: int) -> Vectors:
         return np.asarray(self._vectors[row], np.float32)
-
-    def moments(self, query: Vectors) -> tuple[float, float]:
-        exact = query.astype(np.float64)
-        variance = float(exact @ self._covariance @ exact)
-        return float(exact @ self._mean), float(np.sqrt(max(0.0, variance)))

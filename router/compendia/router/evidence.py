@@ -1,0 +1,184 @@
+"""The evidence for every tool of a catalog, as columns: what documentation says and what experience says.
+
+Each column is (queries, tools). The same code makes the columns of a query that is answered and of requests
+that the ranker is fitted on (`fit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from compendia.contract import ToolMetadata
+from compendia.text.tokenize import tokenize
+
+from .documents import tool_document, tool_title
+from .lexical import LexicalIndex
+from .metric import Metric, prototypes
+from .terms import TermIndex
+from .vectors import Rows, Scores, Vectors
+
+Columns = Mapping[str, NDArray[np.float64]]
+
+DOCUMENTATION = (
+    "description_meaning",
+    "adapted_meaning",
+    "description_words",
+    "description_phrases",
+    "title_words",
+)
+"""Columns of documentation: cosine to the description, the same under the learned metric, BM25, TF-IDF cosine
+of words and pairs (these four in standard deviations over the catalog), and which share of a tool's title,
+weighted by rarity, the query says."""
+
+EXPERIENCE = ("nearest_scenario", "prototype", "scenario_words")
+"""Columns of experience: relative similarity to the nearest scenario, cosine to the mean of all under the
+learned metric, and TF-IDF cosine to the words of all."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries in a batch: their words in order and their vectors (n, d), as asked and as masked."""
+
+    words: Sequence[Sequence[str]]
+    masked_words: Sequence[Sequence[str]]
+    vectors: Vectors
+    masked_vectors: Vectors
+
+
+class DocumentEvidence:
+    """What the documentation of `tools` says. `vectors` (n, d) are those of their documents."""
+
+    def __init__(self, tools: Sequence[ToolMetadata], vectors: Vectors, lexical: LexicalIndex) -> None:
+        texts = [tokenize(tool_document(tool)) for tool in tools]
+        self.words = float(np.median([len(text) for text in texts])) if texts else 0.0
+        self._vectors = vectors
+        self._lexical = lexical
+        self._terms = TermIndex(texts)
+        self._columns = self._terms.vectors.T.tocsr() if any(texts) else None
+        self._titles = TitleWords([tokenize(tool_title(tool)) for tool in tools], texts)
+
+    def under(self, metric: Metric) -> Vectors:
+        """The documents' vectors under a metric, (tools, d)."""
+        return metric.project(self._vectors)
+
+    def columns(self, asked: Asked) -> tuple[Columns, Scores]:
+        """One column per name of DOCUMENTATION but for the adapted meaning, and the plain cosines."""
+        cosines = np.asarray(asked.vectors @ self._vectors.T, np.float32)
+        words = np.zeros(cosines.shape, np.float32)
+        for row, text in enumerate(asked.words):
+            words[row] = self._lexical.owner_scores(sorted(set(text)))
+        phrases = self._terms.cosines(asked.words, self._columns, len(self._vectors))
+        return {
+            "description_meaning": standardized(cosines),
+            "description_words": standardized(words),
+            "description_phrases": standardized(phrases),
+            "title_words": self._titles.said(asked.words),
+        }, cosines
+
+
+class TitleWords:
+    """The distinct words of each title, weighted by their inverse document frequency."""
+
+    def __init__(self, titles: Sequence[Sequence[str]], texts: Sequence[Sequence[str]]) -> None:
+        found: dict[str, int] = {}
+        for text in texts:
+            for word in set(text):
+                found[word] = found.get(word, 0) + 1
+        self._column = {word: at for at, word in enumerate(sorted({w for title in titles for w in title}))}
+        weights = {
+            word: float(np.log(1 + (len(texts) - found.get(word, 0) + 0.5) / (found.get(word, 0) + 0.5)))
+            for word in self._column
+        }
+        rows, columns, values = [], [], []
+        for row, title in enumerate(titles):
+            distinct = sorted(set(title))
+            total = sum(weights[word] for word in distinct)
+            for word in distinct:
+                rows.append(row)
+                columns.append(self._column[word])
+                values.append(weights[word] / total)
+        shape = (len(self._column), len(titles))
+        self._shares = scipy.sparse.csr_matrix((values, (columns, rows)), shape=shape)
+
+    def said(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """The share of each title that each text says, (texts, titles), 0..1."""
+        places = [[self._column[w] for w in sorted(set(text)) if w in self._column] for text in texts]
+        starts = np.cumsum([0, *(len(found) for found in places)])
+        columns = np.asarray([column for found in places for column in found], np.int64)
+        said = scipy.sparse.csr_matrix(
+            (np.ones(len(columns)), columns, starts), shape=(len(texts), len(self._column))
+        )
+        return np.asarray((said @ self._shares).toarray(), np.float64)
+
+
+class ScenarioTerms:
+    """The TF-IDF vectors of scenario texts, made once; `by_tool` sums those of each tool."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.index = TermIndex([tokenize(text) for text in texts])
+
+    def by_tool(self, rows: Rows, owners: Rows, count: int) -> scipy.sparse.csr_matrix:
+        """(terms, count): the mean direction of the rows that each tool owns."""
+        if self.index.vectors is None:
+            return scipy.sparse.csr_matrix((0, count), dtype=np.float32)
+        shape = (count, len(rows))
+        member = scipy.sparse.csr_matrix(
+            (np.ones(len(rows), np.float32), (owners, np.arange(len(rows)))), shape=shape
+        )
+        sums = member @ self.index.vectors[rows]
+        lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel())
+        scale = scipy.sparse.diags(1 / np.maximum(lengths, 1e-9)).astype(np.float32)
+        return (scale @ sums).T.tocsr()
+
+
+class ScenarioEvidence:
+    """What scenarios say about tools 0..count-1; `owners` (n,) are ascending, `rows` those of `terms`."""
+
+    def __init__(
+        self, vectors: Vectors, owners: Rows, rows: Rows, count: int, terms: ScenarioTerms, metric: Metric
+    ) -> None:
+        self.metric = metric
+        self.used = np.zeros(count, bool)
+        self.used[owners] = True
+        self._count = count
+        self._terms = terms
+        self._prototypes = prototypes(metric.project(vectors), owners, count)
+        self._columns = terms.by_tool(rows, owners, count)
+
+    def columns(self, asked: Asked) -> Columns:
+        """The columns of EXPERIENCE but for the nearest scenario."""
+        projected = self.metric.project(asked.masked_vectors)
+        words = self._terms.index.cosines(asked.masked_words, self._columns, self._count)
+        return {
+            "prototype": (projected @ self._prototypes.T).astype(np.float64),
+            "scenario_words": words.astype(np.float64),
+        }
+
+
+def adapted_meaning(asked: Asked, metric: Metric, documents: Vectors) -> NDArray[np.float64]:
+    """The column of that name; documents: their vectors under the metric."""
+    return standardized(metric.project(asked.vectors) @ documents.T)
+
+
+def nearest_by_tool(hits: Scores, owners: Rows, count: int) -> Scores:
+    """(count,): for each tool the best of the hits it owns. A tool without a hit lies no nearer than the
+    farthest of them, which is its value."""
+    nearest = np.full(count, hits.min(initial=1.0) if len(hits) else -1.0, np.float32)
+    np.maximum.at(nearest, owners, hits)
+    return nearest
+
+
+def standardized(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Each row in its own standard deviations around its mean; zeros where all are equal (one tool, or no
+    word matches): such scores say nothing, and rounding must not blow them up."""
+    exact = scores.astype(np.float64)
+    if exact.shape[1] == 0:
+        return exact
+    deviation = exact.std(axis=1, keepdims=True)
+    centred = exact - exact.mean(axis=1, keepdims=True)
+    return np.where(deviation < 1e-6, 0.0, centred / np.maximum(deviation, 1e-6))

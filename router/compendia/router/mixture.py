@@ -1,0 +1,69 @@
+"""The score of a tool: what its documentation says, and what experience adds to that.
+
+Two experts each give every tool a probability: documentation speaks about all tools, experience about those
+that have been used. A gate says how much the query belongs to what has been used. With g for the gate, E and
+D for the experts, P(t) = g E(t) + (1 - g) D(t) (a mixture of experts, Jacobs et al. 1991), and what is the
+same for all tools left out,
+
+    score(t) = log D(t) + log(1 + g / (1 - g) * E(t) / D(t))
+
+where the second term is 0 for a tool without experience and never negative: experience adds evidence and
+cannot take any from a tool that nobody has used yet. Pure; all arrays are (queries, tools).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from .evidence import Columns
+from .weights import Weights
+
+Array = NDArray[np.float64]
+FAR = -1e9
+MOST_ODDS = 8.0
+"""Bound on the documentation's odds, in nats: one expert's certainty does not silence the other."""
+
+
+def total(columns: Columns, weights: Mapping[str, float]) -> Array:
+    """Sum of weight x column."""
+    return np.asarray(sum(weights[name] * columns[name] for name in weights), np.float64)
+
+
+def log_shares(scores: Array, among: NDArray[np.bool_] | None = None) -> Array:
+    """Log-softmax over the tools, or over some of them: FAR for the others."""
+    held = scores if among is None else np.where(among, scores, FAR)
+    return np.asarray(held - logsumexp(held, axis=1, keepdims=True), np.float64)
+
+
+def gate_columns(nearest: Array, documented: Array, used: NDArray[np.bool_]) -> dict[str, Array]:
+    """What opens the gate, each (queries,): relative similarity of the nearest scenario, and by how many nats
+    the best documented of the used tools leads the best of the unused. `documented` are log shares."""
+    best_used = np.where(used, documented, FAR).max(axis=1, initial=FAR)
+    best_unused = np.where(used, FAR, documented).max(axis=1, initial=FAR)
+    return {
+        "nearest": np.where(used, nearest, 0.0).max(axis=1, initial=0.0),
+        "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS),
+    }
+
+
+def gate_odds(columns: Mapping[str, Array], weights: Mapping[str, float]) -> Array:
+    """log g / (1 - g), (queries,)."""
+    return np.asarray(
+        weights["bias"] + sum(weights[name] * column for name, column in columns.items()), np.float64
+    )
+
+
+def bonus(documentation: Columns, experience: Columns, used: NDArray[np.bool_], weights: Weights) -> Array:
+    """What experience adds to each tool, in nats, >= 0; 0 for unused tools."""
+    spoken = total(documentation, weights.documentation)
+    if not used.any():
+        return np.zeros_like(spoken)
+    documented = log_shares(spoken - weights.unlike * used)
+    shares = log_shares(total({**documentation, **experience}, weights.experience), used)
+    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken), used)
+    odds = gate_odds(opened, weights.gate)[:, None]
+    return np.where(used, np.logaddexp(0.0, odds + shares - documented), 0.0)

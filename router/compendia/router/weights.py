@@ -1,0 +1,80 @@
+"""The ranker's few weights, and the default ones for snapshots with too little experience to fit from.
+
+The defaults are fitted on two public training sets, one whose tools are described in a line and one whose
+tools are described at length: how much words are worth depends on how many there are. Between the two they
+are interpolated by the median number of words of a tool's documentation (its logarithm). The command that
+makes them is `compendia bench run default-weights`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from .evidence import DOCUMENTATION, EXPERIENCE
+
+GATE = ("nearest", "documentation", "bias")
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights by column name, none negative but the gate's bias, in nats.
+
+    documentation: of DOCUMENTATION, the same for used and unused tools. experience: of DOCUMENTATION and
+    EXPERIENCE, among used tools alone. gate: how far the query's nearest scenario, and the documentation of
+    used against that of unused tools, speak for the used ones. unlike: what it costs a used tool that it has
+    been used, before its experience speaks.
+    """
+
+    documentation: Mapping[str, float]
+    experience: Mapping[str, float]
+    gate: Mapping[str, float]
+    unlike: float
+
+    def flat(self) -> dict[str, float]:
+        """`{"documentation/NAME" | "experience/NAME" | "gate/NAME" | "unlike": weight}`, rounded."""
+        parts = {"documentation": self.documentation, "experience": self.experience, "gate": self.gate}
+        found = {f"{part}/{name}": value for part, table in parts.items() for name, value in table.items()}
+        return {name: round(value, DIGITS) for name, value in (found | {"unlike": self.unlike}).items()}
+
+    @classmethod
+    def of(cls, flat: Mapping[str, float]) -> Weights:
+        """The inverse of `flat`. Raises KeyError for a missing name."""
+        return cls(
+            {name: flat[f"documentation/{name}"] for name in DOCUMENTATION},
+            {name: flat[f"experience/{name}"] for name in (*DOCUMENTATION, *EXPERIENCE)},
+            {name: flat[f"gate/{name}"] for name in GATE},
+            flat["unlike"],
+        )
+
+
+def no_weights() -> Weights:
+    """All zero: nothing to lean on."""
+    return Weights.of(dict.fromkeys(_names(), 0.0))
+
+
+def _names() -> list[str]:
+    documentation = [f"documentation/{name}" for name in DOCUMENTATION]
+    experience = [f"experience/{name}" for name in (*DOCUMENTATION, *EXPERIENCE)]
+    return [*documentation, *experience, *(f"gate/{name}" for name in GATE), "unlike"]
+
+
+@cache
+def _fitted() -> tuple[tuple[float, Mapping[str, float]], ...]:
+    tree = json.loads(files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
+    return tuple(sorted((entry["words"], entry["weights"]) for entry in tree.values()))
+
+
+def default_weights(words: float) -> Weights:
+    """The committed weights for a catalog whose tools are documented in `words` words (median)."""
+    (least, brief), (most, full) = _fitted()
+    share = math.log(max(words, 1.0) / least) / math.log(most / least)
+    share = min(1.0, max(0.0, share))
+    mixed = {name: (1 - share) * brief[name] + share * full[name] for name in brief}
+    # Where experience is too little to fit from, that a request is unlike it says nothing.
+    return Weights.of(mixed | {"unlike": 0.0})

@@ -1,0 +1,140 @@
+"""Worlds to fit the ranker in, made from a snapshot alone: its scenarios become queries.
+
+A fixed sample of the requests is held back and asked, whole and by sentences, as the router asks. In each of
+a few worlds a quarter of the used tools lose all their experience besides, so that they look unused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compendia.text.encode import Encoder
+from compendia.text.tokenize import tokenize
+
+from .calibrate import Background
+from .evidence import Asked, Columns, ScenarioEvidence, adapted_meaning
+from .experience import POOL
+from .index import HybridIndex
+from .metric import learn, plain
+from .understand import sentences
+from .vectors import Rows, Scores
+
+HIDDEN_TOOLS, HELD_REQUESTS, MOST_REQUESTS = 0.25, 0.25, 600
+
+
+@dataclass(frozen=True)
+class World:
+    """Requests asked where some experience is hidden: columns (requests, tools) of documentation and of
+    experience, and gold, the tools that served each.
+
+    hidden, shown: requests all of whose tools look unused here, or used, (requests,).
+    """
+
+    documentation: Columns
+    experience: Columns
+    used: NDArray[np.bool_]
+    gold: NDArray[np.bool_]
+    hidden: NDArray[np.bool_]
+    shown: NDArray[np.bool_]
+
+
+class Sample:
+    """The requests that are asked. They are drawn by their digest, so that a revision which adds a few leaves
+    the others as they were, and few sentences are new to the encoder's cache."""
+
+    def __init__(self, index: HybridIndex, encoder: Encoder, background: Background) -> None:
+        self._index = index
+        texts, self._of_text = np.unique(
+            np.asarray([entry.text for entry in index.scenarios.entries], object), return_inverse=True
+        )
+        most = min(MOST_REQUESTS, int(HELD_REQUESTS * len(texts)))
+        chosen = sorted(range(len(texts)), key=lambda at: _digest(str(texts[at])))[:most]
+        self._chosen = np.sort(np.asarray(chosen, np.int64))
+        self._held = np.zeros(len(texts), bool)
+        self._held[self._chosen] = True
+        first = np.zeros(len(texts), np.int64)
+        first[self._of_text[::-1]] = np.arange(len(self._of_text))[::-1]
+        vectors = index.scenarios.vectors.vectors()[first[self._chosen]]
+        self._levels = background.levels(vectors)[:, None]
+        self._gold = np.zeros((len(texts), len(index.tools)), bool)
+        self._gold[self._of_text, index.scenarios.owners] = True
+        asked = [texts[at] for at in self._chosen]
+        self._asked = _asked(asked, vectors)
+        spoken = [sentences(text) for text in asked]
+        self._spoken = [parts if len(parts) > 1 else () for parts in spoken]
+        flat = [part for parts in self._spoken for part in parts]
+        self._parts = _asked(flat, encoder.encode_documents(flat))
+
+    def world(self, seed: int, *, learned: bool) -> World:
+        """The world of a seed. learned: whether requests are compared under the metric of its experience."""
+        owners, count = self._index.scenarios.owners, len(self._index.tools)
+        used = np.unique(owners)
+        hidden = np.zeros(count, bool)
+        draw = np.random.default_rng(seed)
+        hidden[draw.permutation(used)[: int(len(used) * HIDDEN_TOOLS)]] = True
+        shown = np.flatnonzero(~hidden[owners] & ~self._held[self._of_text])
+        vectors = self._index.scenarios.vectors.vectors()[shown]
+        metric = learn(vectors, owners[shown], count) if learned else plain(vectors.shape[1])
+        spoken = ScenarioEvidence(vectors, owners[shown], shown, count, self._index.terms, metric)
+        gold = self._gold[self._chosen]
+        documents = self._index.documented.under(metric)
+        whole = {**self._documented[0], "adapted_meaning": adapted_meaning(self._asked, metric, documents)}
+        parts = {**self._documented[1], "adapted_meaning": adapted_meaning(self._parts, metric, documents)}
+        cosines = _nearest(self._asked.masked_vectors @ vectors.T, owners[shown], count)
+        nearest = (cosines - self._levels) / np.maximum(1e-6, 1 - self._levels)
+        experience = {
+            **spoken.columns(self._asked),
+            "nearest_scenario": np.where(spoken.used, np.maximum(0.0, nearest), 0.0),
+        }
+        return World(
+            self._heard(whole, parts),
+            experience,
+            spoken.used,
+            gold,
+            ~np.any(gold & ~hidden, axis=1),
+            ~np.any(gold & hidden, axis=1),
+        )
+
+    @cached_property
+    def _documented(self) -> tuple[Columns, Columns]:
+        columns = self._index.documented.columns
+        return columns(self._asked)[0], columns(self._parts)[0]
+
+    def _heard(self, whole: Columns, parts: Columns) -> Columns:
+        """As in `rank.candidates`: the mean of the whole request and of the sentence that speaks most. Here
+        that goes by the plain sum of the columns in standard deviations, for there are no weights yet."""
+        speaks = np.sum([column for name, column in parts.items() if name != "title_words"], axis=0)
+        heard = {name: column.copy() for name, column in whole.items()}
+        tools, start = np.arange(speaks.shape[1]), 0
+        for row, spoken in enumerate(self._spoken):
+            if spoken:
+                best = start + np.argmax(speaks[start : start + len(spoken)], axis=0)
+                for name, column in heard.items():
+                    column[row] = (column[row] + parts[name][best, tools]) / 2
+                start += len(spoken)
+        return heard
+
+
+def _asked(texts: Sequence[str], vectors: NDArray[np.float32]) -> Asked:
+    words = [tokenize(text) for text in texts]
+    return Asked(words, words, vectors, vectors)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _nearest(cosines: Scores, owners: Rows, count: int) -> NDArray[np.float64]:
+    """As `evidence.nearest_by_tool` over the POOL best hits, for many queries."""
+    place = max(0, cosines.shape[1] - POOL)
+    floor = np.partition(cosines, place, axis=1)[:, place : place + 1]
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    nearest = np.broadcast_to(floor, (len(cosines), count)).astype(np.float64)
+    nearest[:, owners[starts]] = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), floor)
+    return nearest

@@ -1,0 +1,135 @@
+"""The fit from a snapshot's own scenarios: deterministic, and of use."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+from harbour import harbour
+
+from compendia.contract import Scenario, Snapshot, ToolMetadata
+from compendia.router.calibrate import Background
+from compendia.router.fit import fit
+from compendia.router.index import HybridIndex
+from compendia.router.metric import ENOUGH_TOOLS, learn, plain, prototypes, unit
+from compendia.router.retrieve import load_revision
+from compendia.router.weights import default_weights
+from compendia.router.worlds import Sample
+from compendia.text.encode import HashingEncoder
+
+THINGS = (
+    "barge",
+    "crane",
+    "buoy",
+    "sluice",
+    "ferry",
+    "winch",
+    "anchor",
+    "pilot",
+    "tug",
+    "mast",
+    "hull",
+    "keel",
+)
+ACTS = ("book", "inspect", "paint", "measure", "repair", "insure", "lease")
+PLACES = ("Visby", "Turku", "Riga", "Gdansk", "Aarhus", "Bergen", "Tromso", "Oulu", "Kiel")
+
+
+class Remembering(HashingEncoder):
+    """Encodes each text once."""
+
+    _row = cache(HashingEncoder._row)
+
+
+ENCODER = Remembering()
+
+
+def _snapshot(used: int, requests: int = 12) -> Snapshot:
+    """Tools for acts on things; the first `used` have requests in which words of their own recur."""
+    draw = random.Random(5)
+    tools, scenarios = [], []
+    pairs = [(act, thing) for thing in THINGS for act in ACTS]
+    for number, (act, thing) in enumerate(pairs):
+        name = f"harbour.example/yard/{act}_{thing}"
+        tools.append(ToolMetadata(id=name, title=f"{act} {thing}", description=f"{act.title()} a {thing}."))
+        slang = f"q{number}x{number * 7 % 11}"
+        if number < used:
+            scenarios += [
+                Scenario(
+                    tool=name, text=f"{slang} the {thing} at {draw.choice(PLACES)} no {n}, please {slang}"
+                )
+                for n in range(requests)
+            ]
+    return harbour(tools=tools, scenarios=scenarios, precautions=(), conflicts=(), usage=())
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return _snapshot(60)
+
+
+def test_with_little_experience_the_default_weights_hold() -> None:
+    index = HybridIndex(_snapshot(ENOUGH_TOOLS - 1), ENCODER)
+    prior = default_weights(index.documented.words)
+    assert fit(index, ENCODER, Background(ENCODER), prior) == prior
+
+
+def test_equal_snapshots_give_equal_weights_whatever_the_order(snapshot: Snapshot) -> None:
+    turned = harbour(
+        tools=snapshot.compendium.tools[::-1],
+        scenarios=snapshot.compendium.scenarios[::-1],
+        precautions=(),
+        conflicts=(),
+        usage=(),
+    )
+    first, second = load_revision(snapshot, ENCODER), load_revision(turned, ENCODER)
+    assert first.weights == second.weights
+    assert first.weights != default_weights(first.index.documented.words)
+
+
+def test_documentation_keeps_its_weights_and_none_is_negative(snapshot: Snapshot) -> None:
+    weights = load_revision(snapshot, ENCODER).weights
+    prior = default_weights(load_revision(snapshot, ENCODER).index.documented.words)
+    assert weights.documentation == prior.documentation
+    assert all(value >= 0 for name, value in weights.flat().items() if name != "gate/bias")
+
+
+def test_a_world_hides_whole_tools_and_never_shows_what_it_asks(snapshot: Snapshot) -> None:
+    index = HybridIndex(snapshot, ENCODER)
+    world = Sample(index, ENCODER, Background(ENCODER)).world(0, learned=True)
+    assert not (world.hidden & world.shown).any()
+    assert world.hidden.any()
+    assert not world.used[world.gold[world.hidden].any(axis=0)].any()
+    # What is asked is held back: no request finds itself among the scenarios.
+    assert world.experience["nearest_scenario"].max() < 0.9999
+    assert not world.experience["nearest_scenario"][:, ~world.used].any()
+
+
+def test_worlds_are_the_same_when_made_again(snapshot: Snapshot) -> None:
+    index, background = HybridIndex(snapshot, ENCODER), Background(ENCODER)
+    first, second = (Sample(index, ENCODER, background).world(3, learned=False) for _ in range(2))
+    for name, column in first.experience.items():
+        np.testing.assert_array_equal(column, second.experience[name])
+
+
+def test_the_metric_forgets_what_requests_for_one_tool_differ_in() -> None:
+    draw = np.random.default_rng(1)
+    owners = np.repeat(np.arange(20), 30)
+    topics = draw.normal(size=(20, 8))
+    noise = np.zeros((600, 8))
+    noise[:, 0] = draw.normal(size=600) * 4  # one direction in which every tool's requests scatter
+    vectors = unit((topics[owners] + noise).astype(np.float32))
+    found = {}
+    for name, metric in (("plain", plain(8)), ("learned", learn(vectors, owners, 20))):
+        kinds = prototypes(metric.project(vectors), owners, 20)
+        found[name] = float((np.argmax(metric.project(vectors) @ kinds.T, axis=1) == owners).mean())
+    assert found["learned"] > found["plain"] + 0.1
+
+
+def test_prototypes_of_unused_tools_are_zero() -> None:
+    vectors = unit(np.ones((2, 3), np.float32))
+    made = prototypes(vectors, np.asarray([1, 1]), 3)
+    assert made[1] @ vectors[0] == pytest.approx(1)
+    assert not made[[0, 2]].any()
