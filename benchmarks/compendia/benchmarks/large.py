@@ -38,7 +38,7 @@ def large_compendium(session: Session, org: str, megabytes: float) -> Compendium
     size = len(dumps(header))
     from_datasets = 0
     for part, real in chain(
-        ((part, True) for part in _sources(session, org)),
+        ((part, True) for part in sources(session, org)),
         ((part, False) for part in _generated(session, org)),
     ):
         for section, record in _fresh(part, sections):
@@ -68,7 +68,7 @@ def _generated(session: Session, org: str) -> Iterator[Compendium]:
 def documented_tools(session: Session, wanted: int) -> list[ToolMetadata]:
     """`wanted` different tools of the datasets, or as many as there are; none where there are no datasets."""
     tools: dict[str, ToolMetadata] = {}
-    for part in _sources(session, "benchmark"):
+    for part in sources(session, "benchmark"):
         tools |= {tool.id: tool for tool in part.tools if tool.id not in tools}
         if len(tools) >= wanted:
             break
@@ -86,7 +86,8 @@ def _fresh(
             yield section, record
 
 
-def _sources(session: Session, org: str) -> Iterator[Compendium]:
+def sources(session: Session, org: str) -> Iterator[Compendium]:
+    """The datasets' documentation, with the requests of ToolBench G3; nothing where there are no datasets."""
     try:
         directory = data_directory(session.options.data)
     except CompendiaError as fault:

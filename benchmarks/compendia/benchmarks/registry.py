@@ -5,6 +5,7 @@ from __future__ import annotations
 from compendia.contract import ErrorCode, error
 
 from .benchmark import Benchmark
+from .cost import COST
 from .imports import IMPORTS
 from .speed import SPEED
 from .stb_docs import STB_DOCS
@@ -19,6 +20,7 @@ BENCHMARKS = (
     METATOOL_ZERO,
     SEALTOOLS_ZERO,
     SPEED,
+    COST,
     IMPORTS,
 )
 
