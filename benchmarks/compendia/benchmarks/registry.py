@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from compendia.contract import ErrorCode, error
 
+from .abstain import ABSTAIN
 from .benchmark import Benchmark
 from .cost import COST
 from .imports import IMPORTS
+from .multilingual import MULTILINGUAL
 from .speed import SPEED
 from .stb_docs import STB_DOCS
 from .stb_federated import STB_FEDERATED
 from .stb_scale import STB_SCALE
+from .tau_steps import TAUBENCH
 from .zero_label import METATOOL_ZERO, SEALTOOLS_ZERO
 
 BENCHMARKS = (
@@ -19,6 +22,9 @@ BENCHMARKS = (
     STB_SCALE,
     METATOOL_ZERO,
     SEALTOOLS_ZERO,
+    ABSTAIN,
+    MULTILINGUAL,
+    TAUBENCH,
     SPEED,
     COST,
     IMPORTS,

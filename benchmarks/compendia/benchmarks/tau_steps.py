@@ -1,0 +1,142 @@
+"""`taubench`: step accuracy on tau-bench without a hosted model; the next call, where those so far are given.
+
+Retail: the 582 gold calls of the test tasks over 16 tools; the experience is the gold calls of the 500
+training tasks, dealt to five clients by task. It knows six tools alone, those that change an order: calls of
+the others, which look something up for the most part, are two thirds of the test. Airline: the calls of the
+rewarded conversations over 14 tools, in five folds by task; the experience of a fold's decisions is the other
+folds', dealt in the same way.
+
+The paper's live agent is another thing: its model reads the whole conversation, and writes the arguments and
+to the user as well, so that one wrong step spoils the next. Here every step starts from the right ones, and a
+step that asks the user, or thinks, is not asked for. The figures can be compared with each other alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from compendia.contract import Compendium
+
+from . import taubench
+from .benchmark import Benchmark, Figures, Part, Session
+from .datasets import Query, alias, files_of
+from .evaluation import Evaluation, K, keep, open_encoder, remembering
+from .leaks import without_leaks
+from .metrics import mean, wilson
+from .splits import CLIENTS, Item, Split
+from .systems import PLAIN_ARMS, answers, chosen
+from .taubench import AIRLINE, RETAIL, Decision, TauBench
+
+if TYPE_CHECKING:
+    from compendia.text.encode import Encoder
+
+ROUTERS = ("federated", "centralized", "docs-only")
+FOLDS = 5
+
+
+def measure(session: Session) -> Figures:
+    """acc@1 of both domains under each arm; further arms with `--arm`."""
+    data, encoder = _read(session), open_encoder(session)
+    arms = dict.fromkeys((*ROUTERS, *chosen(session.options.arms, PLAIN_ARMS)))
+    figures: dict[str, float] = {}
+    for domain in (RETAIL, AIRLINE):
+        parts = [_clean(session, split, encoder) for split in splits_of(data, domain)]
+        queries = [split.queries[: session.options.limit] for split in parts]
+        memory = remembering(encoder, [query for asked in queries for query in asked])
+        for arm in arms:
+            found = [
+                answers(session, split, arm, asked, memory, f"{split.name}_{arm}")[0]
+                for split, asked in zip(parts, queries, strict=True)
+            ]
+            hits = [hit for evaluation in found for hit in evaluation.first()]
+            figures[f"acc@1/{domain}@{arm}"] = mean(hits)
+            session.intervals[f"acc@1/{domain}@{arm}"] = wilson(hits)
+    return figures
+
+
+def plain_llm(session: Session) -> Figures:
+    """The small local LLM alone: the card, of the whole catalog, under which the state is likeliest."""
+    from compendia.router.likelihood import load_likelihood_reranker
+    from compendia.router.render import render_card
+    from compendia.router.score_cache import CachedReranker
+
+    data = _read(session)
+    reranker = CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
+    figures: dict[str, float] = {}
+    for domain in (RETAIL, AIRLINE):
+        catalog = data.catalogs[domain]
+        cards = [render_card(tool, (), ()) for tool in catalog.tools]
+        names = [alias(tool.title) for tool in catalog.tools]
+        asked = [
+            query for split in splits_of(data, domain) for query in split.queries[: session.options.limit]
+        ]
+        rankings = []
+        for query in session.track(asked, f"{domain} with the local LLM"):
+            scores = reranker.score(query.text, cards)
+            rankings.append([names[at] for at in (-scores).argsort(kind="stable")[:K]])
+        found = keep(session, f"{domain}_llm", Evaluation(asked, rankings))
+        figures[f"acc@1/{domain}@llm"] = mean(found.first())
+        session.intervals[f"acc@1/{domain}@llm"] = wilson(found.first())
+    return figures
+
+
+def splits_of(data: TauBench, domain: str) -> tuple[Split, ...]:
+    """The one split of retail, the five of airline. Pure."""
+    catalog = data.catalogs[domain]
+    if domain == RETAIL:
+        return (steps_split(RETAIL, catalog, data.train, data.test),)
+    return tuple(
+        steps_split(
+            f"{AIRLINE}{fold}",
+            catalog,
+            [decision for decision in data.airline if decision.task % FOLDS != fold],
+            [decision for decision in data.airline if decision.task % FOLDS == fold],
+        )
+        for fold in range(FOLDS)
+    )
+
+
+def steps_split(
+    name: str, catalog: Compendium, known: Iterable[Decision], asked: Iterable[Decision]
+) -> Split:
+    """Decisions that are known, as experience of five clients, and decisions that are asked. Pure."""
+    names = {tool.id: alias(tool.title) for tool in catalog.tools}
+    ids = {judged: tool for tool, judged in names.items()}
+    clients = {task: CLIENTS[at % len(CLIENTS)] for at, task in enumerate(sorted({d.task for d in known}))}
+    return Split(
+        name,
+        catalog,
+        tuple(Item(clients[d.task], d.state, ids[d.tool]) for d in known),
+        tuple(Query(d.id, d.state, name, frozenset({d.tool})) for d in asked),
+        names,
+        dict.fromkeys(CLIENTS, frozenset(names)),
+    )
+
+
+def _read(session: Session) -> TauBench:
+    folder = session.dataset(taubench.NAME)
+    for name, path in files_of(taubench.NAME, folder, taubench.FILES).items():
+        session.record_input(f"{taubench.NAME}/{name}", path)
+    return session.once(taubench.NAME, lambda: taubench.read_taubench(folder))
+
+
+def _clean(session: Session, split: Split, encoder: Encoder) -> Split:
+    """The split without experience that is the text of a decision that is asked."""
+    clean, leaks = session.once(f"clean/{split.name}", lambda: without_leaks(split, encoder))
+    session.notes[f"split/{split.name}"] = {
+        "experience": len(clean.experience),
+        "queries": len(clean.queries),
+        "leaks": leaks.counts(),
+    }
+    return clean
+
+
+TAUBENCH = Benchmark(
+    "taubench",
+    "the next call of tau-bench's retail and airline agents, those so far being given",
+    (
+        Part(("acc@1/*@*",), measure),
+        Part(("acc@1/*@llm",), plain_llm, lambda options: options.llm != "none"),
+    ),
+)
