@@ -107,8 +107,9 @@ def check_plan(plan: ToolPlan, snapshot: Snapshot) -> tuple[Problem, ...]:
         return (
             Problem(ErrorCode.INVALID_PLAN, f"made from {plan.revision}, checked with {snapshot.revision}"),
         )
-    tools = {tool.id: tool for tool in snapshot.compendium.tools}
-    shown = _Shown(snapshot, {step.tool for step in plan.steps})
+    named = {step.tool for step in plan.steps}
+    tools = {tool.id: tool for tool in snapshot.compendium.tools if tool.id in named}
+    shown = _Shown(snapshot, named)
     found: list[Problem] = []
     for index, step in enumerate(plan.steps):
         path = f"steps[{index}]"

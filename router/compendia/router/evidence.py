@@ -23,6 +23,7 @@ from .terms import TermIndex
 from .vectors import Rows, Scores, Vectors
 
 Columns = Mapping[str, NDArray[np.float64]]
+ALL = slice(None)
 
 DOCUMENTATION = (
     "description_meaning",
@@ -66,19 +67,22 @@ class DocumentEvidence:
         """The documents' vectors under a metric, (tools, d)."""
         return metric.project(self._vectors)
 
-    def columns(self, asked: Asked) -> tuple[Columns, Scores]:
-        """One column per name of DOCUMENTATION but for the adapted meaning, and the plain cosines."""
+    def scores(self, asked: Asked) -> dict[str, Scores]:
+        """The raw scores of all tools, (queries, tools), that become columns by `columns`."""
         cosines = np.asarray(asked.vectors @ self._vectors.T, np.float32)
         words = np.zeros(cosines.shape, np.float32)
         for row, text in enumerate(asked.words):
             words[row] = self._lexical.owner_scores(sorted(set(text)))
-        phrases = self._terms.cosines(asked.words, self._columns, len(self._vectors))
         return {
-            "description_meaning": standardized(cosines),
-            "description_words": standardized(words),
-            "description_phrases": standardized(phrases),
-            "title_words": self._titles.said(asked.words),
-        }, cosines
+            "description_meaning": cosines,
+            "description_words": words,
+            "description_phrases": self._terms.cosines(asked.words, self._columns, len(self._vectors)),
+        }
+
+    def columns(self, asked: Asked, scores: Mapping[str, Scores], tools: Rows | slice = ALL) -> Columns:
+        """The columns of some tools, of the scores of all."""
+        found = {name: standardized(raw, tools) for name, raw in scores.items()}
+        return {**found, "title_words": self._titles.said(asked.words)[:, tools]}
 
 
 class TitleWords:
@@ -150,19 +154,19 @@ class ScenarioEvidence:
         self._prototypes = prototypes(metric.project(vectors), owners, count)
         self._columns = terms.by_tool(rows, owners, count)
 
-    def columns(self, asked: Asked) -> Columns:
-        """The columns of EXPERIENCE but for the nearest scenario."""
+    def columns(self, asked: Asked, tools: Rows | slice = ALL) -> Columns:
+        """The columns of EXPERIENCE but for the nearest scenario, of some tools."""
         projected = self.metric.project(asked.masked_vectors)
         words = self._terms.index.cosines(asked.masked_words, self._columns, self._count)
         return {
-            "prototype": (projected @ self._prototypes.T).astype(np.float64),
-            "scenario_words": words.astype(np.float64),
+            "prototype": (projected @ self._prototypes[tools].T).astype(np.float64),
+            "scenario_words": words[:, tools].astype(np.float64),
         }
 
 
-def adapted_meaning(asked: Asked, metric: Metric, documents: Vectors) -> NDArray[np.float64]:
-    """The column of that name; documents: their vectors under the metric."""
-    return standardized(metric.project(asked.vectors) @ documents.T)
+def adapted_scores(asked: Asked, metric: Metric, documents: Vectors) -> Scores:
+    """Cosines to the documents under a metric, (queries, tools); documents: their vectors under it."""
+    return np.asarray(metric.project(asked.vectors) @ documents.T, np.float32)
 
 
 def nearest_by_tool(hits: Scores, owners: Rows, count: int) -> Scores:
@@ -173,12 +177,14 @@ def nearest_by_tool(hits: Scores, owners: Rows, count: int) -> Scores:
     return nearest
 
 
-def standardized(scores: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Each row in its own standard deviations around its mean; zeros where all are equal (one tool, or no
-    word matches): such scores say nothing, and rounding must not blow them up."""
-    exact = scores.astype(np.float64)
-    if exact.shape[1] == 0:
-        return exact
-    deviation = exact.std(axis=1, keepdims=True)
-    centred = exact - exact.mean(axis=1, keepdims=True)
-    return np.where(deviation < 1e-6, 0.0, centred / np.maximum(deviation, 1e-6))
+def standardized(scores: Scores, tools: Rows | slice = ALL) -> NDArray[np.float64]:
+    """Each row in its own standard deviations around its mean over all tools, of some of them.
+
+    Zeros where all are equal (one tool, or no word matches): such scores say nothing, and rounding must not
+    blow them up.
+    """
+    if scores.shape[1] == 0:
+        return scores.astype(np.float64)
+    mean = scores.mean(axis=1, keepdims=True, dtype=np.float64)
+    deviation = scores.std(axis=1, keepdims=True, dtype=np.float64)
+    return np.where(deviation < 1e-6, 0.0, (scores[:, tools] - mean) / np.maximum(deviation, 1e-6))

@@ -22,7 +22,7 @@ from .evidence import (
     DocumentEvidence,
     ScenarioEvidence,
     ScenarioTerms,
-    adapted_meaning,
+    adapted_scores,
     nearest_by_tool,
 )
 from .experience import Entry, ExperienceIndex, disputes, precautions, scenarios
@@ -30,6 +30,9 @@ from .lexical import LexicalIndex
 from .metric import ENOUGH_TOOLS, learn, plain
 from .query import EncodedQuery
 from .vectors import HalfIndex, Rows, Scores, Vectors
+
+SHORTLIST = 128
+"""How many tools each kind of score brings up."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Nearness:
 
 @dataclass(frozen=True)
 class Matches:
-    """What a query says about every tool, by row; all arrays are (m,).
+    """What a query says about each of the tools brought up, by row, ascending; all arrays are (m,).
 
     documentation, experience: the columns of `evidence`, of experience all but the nearest scenario, which
     `scenario` holds as a cosine; a used tool without a hit has that of the farthest hit. similarity: the
@@ -82,7 +85,6 @@ class HybridIndex:
         self.scenarios, self.precautions, self.disputes = (
             self._experience(entries, vectors) for entries in lists
         )
-        self._warnings = (self.precautions, self.disputes)
         self.documented = DocumentEvidence(self.tools, self.documents.vectors(), self.lexical)
         self.terms = ScenarioTerms([entry.text for entry in self.scenarios.entries])
         self.experienced = self._scenario_evidence()
@@ -93,28 +95,33 @@ class HybridIndex:
         return len(self.tools) + len(self.scenarios) + len(self.precautions) + len(self.disputes)
 
     def search(self, *queries: EncodedQuery) -> list[Matches]:
-        """What each of the queries says about every tool."""
+        """What each of the queries says about every tool that any of them brings up.
+
+        Brought up are the SHORTLIST tools with the best score of each kind, and whatever has experience near.
+        """
         asked = ask(queries)
-        documented, cosines = self.documented.columns(asked)
-        adapted = adapted_meaning(asked, self.experienced.metric, self._adapted)
-        documented = {**documented, "adapted_meaning": adapted}
-        spoken = self.experienced.columns(asked)
+        scores = self.documented.scores(asked)
+        adapted = adapted_scores(asked, self.experienced.metric, self._adapted)
+        parts = (self.scenarios, self.precautions, self.disputes)
+        hits = [[part.hits(query.masked_vector) for part in parts] for query in queries]
+        tools = _shortlist([*scores.values(), adapted], [owners for each in hits for _, owners, _ in each])
+        documented = self.documented.columns(asked, {**scores, "adapted_meaning": adapted}, tools)
+        spoken = self.experienced.columns(asked, tools)
         return [
             Matches(
-                np.arange(len(self.tools)),
+                tools,
                 {name: column[at] for name, column in documented.items()},
                 {name: column[at] for name, column in spoken.items()},
-                cosines[at],
-                self._nearest_scenarios(query),
-                *(_nearness(len(self.tools), *part.hits(query.masked_vector)) for part in self._warnings),
+                scores["description_meaning"][at, tools],
+                self._nearest_scenarios(tools, *hits[at][0][:2]),
+                *(_nearness(tools, *warnings) for warnings in hits[at][1:]),
             )
-            for at, query in enumerate(queries)
+            for at in range(len(queries))
         ]
 
-    def _nearest_scenarios(self, query: EncodedQuery) -> Nearness:
-        scores, owners, _ = self.scenarios.hits(query.masked_vector)
+    def _nearest_scenarios(self, tools: Rows, scores: Scores, owners: Rows) -> Nearness:
         nearest = nearest_by_tool(scores, owners, len(self.tools))
-        cosine = np.where(self.experienced.used, nearest, np.float32(-1.0))
+        cosine = np.where(self.experienced.used, nearest, np.float32(-1.0))[tools]
         return Nearness(cosine, np.ones(len(cosine), np.float32))
 
     def _encode_documents(self, encoder: Encoder, known: HybridIndex | None) -> Vectors:
@@ -165,11 +172,23 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
     )
 
 
-def _nearness(count: int, scores: Scores, owners: Rows, weights: Scores) -> Nearness:
-    cosine, weight = np.full(count, -1.0, np.float32), np.zeros(count, np.float32)
+def _shortlist(scores: Sequence[Scores], owners: Sequence[Rows]) -> Rows:
+    """Rows of the tools to look at, ascending. scores: of all tools, (queries, tools)."""
+    found = list(owners)
+    for of_queries in scores:
+        if of_queries.shape[1] <= SHORTLIST:
+            return np.arange(of_queries.shape[1])
+        best = np.argpartition(-of_queries, SHORTLIST - 1, axis=1)[:, :SHORTLIST]
+        found.append(best[np.take_along_axis(of_queries, best, axis=1) > 0])
+    return np.unique(np.concatenate(found)).astype(np.int64)
+
+
+def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nearness:
+    places = np.searchsorted(tools, owners)
+    cosine, weight = np.full(len(tools), -1.0, np.float32), np.zeros(len(tools), np.float32)
     # Ascending, so that the nearest entry of a tool is written last; of equal ones, the heavier.
     for at in np.lexsort((weights, scores)):
-        cosine[owners[at]], weight[owners[at]] = scores[at], weights[at]
+        cosine[places[at]], weight[places[at]] = scores[at], weights[at]
     return Nearness(cosine, weight)
 
 

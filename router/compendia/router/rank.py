@@ -55,7 +55,7 @@ def reliability(usage: Usage | None) -> float:
 
 @dataclass(frozen=True)
 class Features:
-    """What one query says about every tool, (m,) a column: documentation, experience, and other signs."""
+    """What one query says about some tools, (m,) a column: documentation, experience, and other signs."""
 
     documentation: Columns
     experience: Columns
@@ -69,7 +69,7 @@ def features(
     offered: Offers,
     reliabilities: NDArray[np.float64],
 ) -> Features:
-    """The features of a query; `reliabilities` (m,) is per tool."""
+    """The features of a query; `reliabilities` (n,) is per tool row."""
     level = background.level(query.masked_vector, query.masked)
     precaution = _above(matches.precaution, level)
     # A precaution that is disputed as well counts once.
@@ -82,7 +82,7 @@ def features(
             "demands": offered.met(query.text, matches.tools),
             "precaution": precaution,
             "dispute": dispute,
-            "reliability": reliabilities,
+            "reliability": reliabilities[matches.tools],
         },
     )
 

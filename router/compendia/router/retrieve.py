@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from compendia.contract import CallTemplate, LicenceConflict, Ranking, Snapshot, ToolMetadata, Usage
+from compendia.contract import (
+    CallTemplate,
+    Conflict,
+    LicenceConflict,
+    Precaution,
+    Ranking,
+    Snapshot,
+    ToolMetadata,
+    Usage,
+)
 from compendia.text.encode import Encoder
 
 from .abstain import best_evidence, threshold
@@ -18,7 +27,7 @@ from .calibrate import Background
 from .coverage import WordCoverage
 from .demands import Offers, offers
 from .fit import fit
-from .index import HybridIndex
+from .index import HybridIndex, Matches
 from .query import EncodedQuery
 from .rank import candidates, features, reliability, score_weights
 from .vectors import Vectors
@@ -44,6 +53,8 @@ class Revision:
     offered: Offers
     usage: Mapping[str, Usage]
     templates: Mapping[str, list[CallTemplate]]
+    precautions: Mapping[str, list[Precaution]]
+    conflicts: Mapping[str, list[Conflict]]
     aliases: Mapping[str, list[str]]
     licence_disputes: Mapping[str, list[LicenceConflict]]
     endpoint_vectors: dict[str, Vectors] = field(default_factory=dict)
@@ -56,6 +67,19 @@ class Revision:
         """Call templates of an endpoint, those of most organizations first."""
         return [t for t in self.templates.get(tool_id, []) if t.endpoint == endpoint]
 
+    def excerpt(self, tools: Collection[str]) -> Snapshot:
+        """The snapshot with what it says about a few tools alone: to check a plan against, at their cost."""
+        said = self.snapshot.compendium
+        shown = said.model_copy(
+            update={
+                "tools": tuple(self.tool(tool) for tool in tools),
+                "templates": tuple(t for tool in tools for t in self.templates.get(tool, ())),
+                "precautions": tuple(p for tool in tools for p in self.precautions.get(tool, ())),
+            }
+        )
+        conflicts = tuple(c for tool in tools for c in self.conflicts.get(tool, ()))
+        return self.snapshot.model_copy(update={"compendium": shown, "conflicts": conflicts})
+
     def rank(self, query: EncodedQuery, k: int, sentences: Sequence[EncodedQuery] = ()) -> Ranking:
         """The k best tools for the query, each once, best first.
 
@@ -64,18 +88,27 @@ class Revision:
         On ToolBench G3 (docs only) this took recall@5 from 0.803 to 0.828, acc@1 from 0.814 to 0.818.
         """
         asked = (query, *sentences)
-        matched = list(zip(asked, self.index.search(*asked), strict=True))
+        return self._ranking(asked, self.index.search(*asked), k)
+
+    def rank_each(self, queries: Sequence[EncodedQuery], k: int) -> list[Ranking]:
+        """`rank` of several queries without sentences, searched in one batch."""
+        found = self.index.search(*queries)
+        return [self._ranking((query,), [matches], k) for query, matches in zip(queries, found, strict=True)]
+
+    def _ranking(self, asked: Sequence[EncodedQuery], found: Sequence[Matches], k: int) -> Ranking:
+        matched = list(zip(asked, found, strict=True))
         evidence = max(
-            best_evidence(part, matches, self.background, self.words, sentence=part is not query)
+            best_evidence(part, matches, self.background, self.words, sentence=part is not asked[0])
             for part, matches in matched
         )
         whole, *parts = [
             features(part, matches, self.background, self.offered, self.reliabilities)
             for part, matches in matched
         ]
-        found = candidates(self.index.ids, self.index.experienced.used, whole, parts, k, self.weights)
+        rows = found[0].tools
+        used = self.index.experienced.used[rows]
         return Ranking(
-            candidates=found,
+            candidates=candidates(self.index.ids[rows], used, whole, parts, k, self.weights),
             best_evidence=evidence,
             threshold=self.threshold,
             weights={**self.weights.flat(), **score_weights(self.weights)},
@@ -101,6 +134,8 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
         offers(index.tools),
         usage,
         _by_tool((t.tool, t) for t in ordered),
+        _by_tool((p.tool, p) for p in compendium.precautions),
+        _by_tool((c.tool, c) for c in snapshot.conflicts),
         _by_tool((a.tool, str(a.value)) for a in compendium.annex if a.key == "concept_alias"),
         _by_tool((c.tool, c) for c in snapshot.conflicts if isinstance(c, LicenceConflict)),
     )

@@ -98,7 +98,7 @@ class Router:
             why=" ".join(notes),
             rankings=tuple(found for _, found in made) or (_first(ranking, k),),
         )
-        if problems := check_plan(plan, revision.snapshot):
+        if problems := check_plan(plan, revision.excerpt(sorted({step.tool for step in plan.steps}))):
             raise CompendiaError(problems)
         return plan
 
@@ -131,8 +131,7 @@ class Router:
         _, *parts = self._encoded(text, clauses)
         topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
         found: dict[str, tuple[EncodedQuery, Ranking]] = {}
-        for part in parts:
-            own = revision.rank(part, k)
+        for part, own in zip(parts, revision.rank_each(parts, k) if parts else (), strict=True):
             best = own.candidates[0].tool
             if own.best_evidence >= own.threshold and best in topic:
                 said = found[best][0].text + "; " + part.text if best in found else part.text

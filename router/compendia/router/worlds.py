@@ -18,7 +18,7 @@ from compendia.text.encode import Encoder
 from compendia.text.tokenize import tokenize
 
 from .calibrate import Background
-from .evidence import Asked, Columns, ScenarioEvidence, adapted_meaning
+from .evidence import Asked, Columns, ScenarioEvidence, adapted_scores, standardized
 from .experience import POOL
 from .index import HybridIndex
 from .metric import learn, plain
@@ -84,8 +84,10 @@ class Sample:
         spoken = ScenarioEvidence(vectors, owners[shown], shown, count, self._index.terms, metric)
         gold = self._gold[self._chosen]
         documents = self._index.documented.under(metric)
-        whole = {**self._documented[0], "adapted_meaning": adapted_meaning(self._asked, metric, documents)}
-        parts = {**self._documented[1], "adapted_meaning": adapted_meaning(self._parts, metric, documents)}
+        whole, parts = (
+            {**columns, "adapted_meaning": standardized(adapted_scores(asked, metric, documents))}
+            for asked, columns in zip((self._asked, self._parts), self._documented, strict=True)
+        )
         cosines = _nearest(self._asked.masked_vectors @ vectors.T, owners[shown], count)
         nearest = (cosines - self._levels) / np.maximum(1e-6, 1 - self._levels)
         experience = {
@@ -103,8 +105,9 @@ class Sample:
 
     @cached_property
     def _documented(self) -> tuple[Columns, Columns]:
-        columns = self._index.documented.columns
-        return columns(self._asked)[0], columns(self._parts)[0]
+        documented = self._index.documented
+        whole, parts = (documented.columns(a, documented.scores(a)) for a in (self._asked, self._parts))
+        return whole, parts
 
     def _heard(self, whole: Columns, parts: Columns) -> Columns:
         """As in `rank.candidates`: the mean of the whole request and of the sentence that speaks most. Here
