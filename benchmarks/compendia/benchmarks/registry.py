@@ -7,13 +7,16 @@ from compendia.contract import ErrorCode, error
 from .abstain import ABSTAIN
 from .benchmark import Benchmark
 from .cost import COST
+from .default_weights import DEFAULT_WEIGHTS
 from .imports import IMPORTS
+from .misattribution import MISATTRIBUTION
 from .multilingual import MULTILINGUAL
 from .speed import SPEED
 from .stb_docs import STB_DOCS
 from .stb_federated import STB_FEDERATED
 from .stb_scale import STB_SCALE
 from .tau_steps import TAUBENCH
+from .typing_merge import TYPING
 from .zero_label import METATOOL_ZERO, SEALTOOLS_ZERO
 
 BENCHMARKS = (
@@ -22,6 +25,9 @@ BENCHMARKS = (
     STB_SCALE,
     METATOOL_ZERO,
     SEALTOOLS_ZERO,
+    MISATTRIBUTION,
+    TYPING,
+    DEFAULT_WEIGHTS,
     ABSTAIN,
     MULTILINGUAL,
     TAUBENCH,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import Literal
 
 from compendia.aggregator.executor import SerialExecutor
 from compendia.aggregator.view import Contribution, Policy, view
 from compendia.client.build import build
 from compendia.client.experience import Outcome
-from compendia.contract import Compendium, Member, Scenario, Snapshot, Usage, Window, seal
+from compendia.contract import Compendium, Member, Precaution, Scenario, Snapshot, Usage, Window, seal
 from compendia.contract.document import check, sorted_compendium
 from compendia.contract.strict_json import digest
 from compendia.text.encode import Encoder
@@ -49,14 +50,26 @@ def federated(split: Split, encoder: Encoder, policy: Policy = "conflict_log") -
 
 def centralized(split: Split, encoder: str) -> Snapshot:
     """The raw pooled experience: unmasked, unclustered, without votes; equal requests of a tool are one."""
-    worked = Counter((item.tool, " ".join(item.query.split())) for item in split.experience)
+    worked, failed = (
+        Counter((item.tool, " ".join(item.query.split())) for item in items)
+        for items in (split.experience, split.failures)
+    )
     successes = Counter(item.tool for item in split.experience)
+    failures = Counter(item.tool for item in split.failures)
     pooled = split.documentation.model_copy(
         update={
             "window": WINDOW,
             "scenarios": tuple(Scenario(tool=t, text=text, count=n) for (t, text), n in worked.items()),
+            "precautions": (
+                *split.documentation.precautions,
+                *(
+                    Precaution(tool=t, text=text, kind="wrong_for", count=n)
+                    for (t, text), n in failed.items()
+                ),
+            ),
             "usage": tuple(
-                Usage(tool=tool.id, successes=successes[tool.id]) for tool in split.documentation.tools
+                Usage(tool=tool.id, successes=successes[tool.id], failures=failures[tool.id])
+                for tool in split.documentation.tools
             ),
         }
     )
@@ -71,17 +84,26 @@ def local_only(split: Split, client: str, encoder: Encoder, *, own_tools: bool =
     return _merged([contribution(split, client, tools)], encoder, "conflict_log")
 
 
-def contribution(split: Split, client: str, tools: Collection[str] | None = None) -> Contribution:
+def contribution(
+    split: Split, client: str, tools: Collection[str] | None = None, round: int = 1
+) -> Contribution:
     """What a client would publish: its experience, and documentation of its own tools or of those given."""
     described = restricted(split.documentation, split.holdings[client] if tools is None else tools)
     own = described.model_copy(update={"org": client})
-    made = build(own, outcomes(item for item in split.experience if item.client == client), window=WINDOW)
-    return Contribution(client, 1, digest(made.model_dump(mode="json")), made)
+    made = build(own, outcomes(split, client), window=WINDOW)
+    return Contribution(client, round, digest(made.model_dump(mode="json")), made)
 
 
-def outcomes(items: Iterable[Item]) -> list[Outcome]:
-    """Recorded successes as the client's log has them."""
-    return [Outcome(query=item.query, tool=item.tool, outcome="success") for item in items]
+def outcomes(split: Split, client: str) -> list[Outcome]:
+    """What a client's log holds."""
+    return [
+        *(_outcome(item, "success") for item in split.experience if item.client == client),
+        *(_outcome(item, "failure") for item in split.failures if item.client == client),
+    ]
+
+
+def _outcome(item: Item, outcome: Literal["success", "failure"]) -> Outcome:
+    return Outcome(query=item.query, tool=item.tool, outcome=outcome)
 
 
 def restricted(compendium: Compendium, tools: Collection[str]) -> Compendium:

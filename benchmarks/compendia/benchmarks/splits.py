@@ -28,7 +28,7 @@ LABELLED, ZERO = "labelled", "zero"
 
 @dataclass(frozen=True)
 class Item:
-    """One recorded success: whose, the request as it was written, and the id of the tool that worked."""
+    """One recorded call: whose, the request as it was written, and the id of the tool that was tried."""
 
     client: str
     query: str
@@ -37,7 +37,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Split:
-    """documentation: the whole catalog as imported, without experience. experience: in a fixed order.
+    """documentation: the whole catalog as imported, without experience. experience: calls that worked, in a
+    fixed order; failures: calls that did not.
 
     queries: what is asked, with groups and the judged names of the gold tools. names: tool id to the name it
     is judged by, so that aliases count as one. holdings: the ids of the tools that each client documents;
@@ -51,11 +52,12 @@ class Split:
     queries: tuple[Query, ...]
     names: Mapping[str, str]
     holdings: Mapping[str, frozenset[str]]
+    failures: tuple[Item, ...] = ()
 
     def __post_init__(self) -> None:
         known = set(self.names.values())
         lost = sorted({name for query in self.queries for name in query.gold} - known)
-        strange = sorted({item.tool for item in self.experience} - set(self.names))
+        strange = sorted({item.tool for item in (*self.experience, *self.failures)} - set(self.names))
         if lost or strange:
             raise error(
                 ErrorCode.INTERNAL,
