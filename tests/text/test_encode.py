@@ -91,3 +91,14 @@ def test_the_fingerprint_covers_the_weights(tmp_path: Path) -> None:
         return encode.SentenceTransformerEncoder("x", directory).fingerprint
 
     assert made(b"one", "a") == made(b"one", "b") != made(b"two", "c")
+
+
+@pytest.mark.model
+def test_a_query_and_its_parts_have_the_vectors_that_each_has_alone() -> None:
+    encoder = load_encoder("minilm")
+    parts = ["When is low tide in Visby?", "And book a ferry.", "tide " * 40, "", "\u6f6e\u6c50"]
+    together = encoder.encode_queries(parts)
+    alone = np.concatenate([encoder.encode_queries([part]) for part in parts])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    long = [*parts, "tide " * 500]  # too much for one row
+    np.testing.assert_allclose(encoder.encode_queries(long)[: len(parts)], alone, atol=1e-5)

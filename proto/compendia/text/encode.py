@@ -31,6 +31,9 @@ READ_CHARACTERS = 2_048
 
 BATCH = 64
 
+PACKED_CHARACTERS = 2_000
+"""Queries up to this length together are read in one row; attention over it grows with its square."""
+
 
 class Encoder(Protocol):
     """Gives texts vectors whose dot product is their similarity in meaning (cosine).
@@ -102,10 +105,39 @@ class SentenceTransformerEncoder:
         self._lock = threading.Lock()
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._encode(texts, lambda: self._model.encode_query)
+        if len(texts) < 2 or sum(map(len, texts)) > PACKED_CHARACTERS:
+            return self._encode(texts, lambda: self._model.encode_query)
+        with self._lock:
+            return self._packed([readable(text) for text in texts])
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         return self._encode(texts, lambda: self._model.encode_document)
+
+    def _packed(self, texts: Sequence[str]) -> Vectors:
+        """A query and its parts have very different lengths: in one row, they need no padding.
+
+        A token attends to its own text alone, counted from its beginning: the vectors are those of a batch.
+        """
+        import torch
+
+        model = self._model
+        prompt = model.prompts.get("query") or ""
+        features = model.preprocess([prompt + text for text in texts])
+        there = features["attention_mask"].bool()
+        text_of, position = there.nonzero(as_tuple=True)
+        row = {
+            "input_ids": features["input_ids"][there][None],
+            "position_ids": position[None],
+            "attention_mask": (text_of[:, None] == text_of[None, :])[None, None],
+        }
+        with torch.inference_mode():
+            read = model[0](row)["token_embeddings"]
+            features["token_embeddings"] = read.new_zeros((*there.shape, read.shape[2]))
+            features["token_embeddings"][there] = read[0]
+            for module in list(model)[1:]:
+                features = module(features)
+            made = torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
+        return np.asarray(made.numpy(), dtype=np.float32)
 
     @cached_property
     def _model(self) -> Any:
