@@ -66,7 +66,10 @@ def choose_endpoint(
 ) -> tuple[Endpoint, tuple[PlannedArgument, ...]]:
     """The endpoint that a request asks for, and its arguments.
 
-    By meaning, by words, by what worked for near requests, and by whether the request holds what it needs.
+    By words, by what worked for near requests, and by whether the request holds what it needs; by meaning
+    where words tell the endpoints not apart, as in another language. Meaning beside words chose no
+    better (0.616 to 0.624 of 250 ToolBench G3 decisions), and ten endpoints take longer to encode than
+    everything else that a query needs.
     """
     aliases = revision.aliases.get(tool.id, [])
     filled = [
@@ -75,8 +78,10 @@ def choose_endpoint(
     ]
     if len(filled) == 1:
         return tool.endpoints[0], filled[0]
-    meaning = _endpoint_vectors(revision, encoder, tool) @ part.vector
     words = revision.index.lexical.texts_of_owner(part.tokens, revision.index.row[tool.id])
+    meaning = (
+        np.zeros_like(words) if words.any() else _endpoint_vectors(revision, encoder, tool) @ part.vector
+    )
     worked = np.zeros(len(filled))
     for entry, closeness in near(revision, part, tool)[0]:
         for at, endpoint in enumerate(tool.endpoints):
