@@ -11,6 +11,7 @@ from .default_weights import DEFAULT_WEIGHTS
 from .imports import IMPORTS
 from .misattribution import MISATTRIBUTION
 from .multilingual import MULTILINGUAL
+from .oracle import ORACLE
 from .speed import SPEED
 from .stb_docs import STB_DOCS
 from .stb_federated import STB_FEDERATED
@@ -27,6 +28,7 @@ BENCHMARKS = (
     SEALTOOLS_ZERO,
     MISATTRIBUTION,
     TYPING,
+    ORACLE,
     DEFAULT_WEIGHTS,
     ABSTAIN,
     MULTILINGUAL,

@@ -1,0 +1,171 @@
+"""`oracle`: what is left to win by ordering five candidates, once a right tool is surely among them?
+
+As in the Synapse paper (appendix C): every gold tool of a query is forced into the five, each in place of
+the lowest non-gold candidate, and the frozen LLM orders them, here the small local one: beside the retrieval
+scores, as the router combines them (`acc@1`), and alone (`llm_alone`). `inserted`: how often it was needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compendia.contract import Candidate, Snapshot
+
+from .benchmark import Benchmark, Figures, Part, Session
+from .datasets import Query, stratified
+from .evaluation import Evaluation, K, keep, open_encoder, read_split, remembering
+from .metrics import mean
+from .snapshots import centralized, docs_only, federated
+from .splits import Split
+
+if TYPE_CHECKING:
+    from compendia.router.rerank import Reranker
+    from compendia.router.route import Router
+    from compendia.text.encode import Encoder
+
+SPLIT = "stb-g3"
+ARMS = ("federated", "centralized", "docs-only")
+
+
+@dataclass(frozen=True)
+class Forced:
+    """The candidates of one query, best first by retrieval, and whether a gold tool had to be put in."""
+
+    query: Query
+    candidates: tuple[Candidate, ...]
+    inserted: bool
+
+
+def forced(ranking: Sequence[Candidate], query: Query, names: Mapping[str, str], k: int = K) -> Forced:
+    """The first k of a ranking (aliases once) with every gold tool among them, in its order.
+
+    A gold tool that was not ranked at all comes last, with the score of the last.
+    """
+    ranked: dict[str, Candidate] = {}
+    for candidate in ranking:
+        ranked.setdefault(names[candidate.tool], candidate)
+    first = set(list(ranked)[:k])
+    for tool, name in names.items():
+        if name in query.gold and name not in ranked:
+            ranked[name] = Candidate(tool=tool, score=ranking[-1].score, features={})
+    chosen = keep_gold(list(ranked), query.gold, k)
+    kept = tuple(candidate for name, candidate in ranked.items() if name in chosen)
+    return Forced(query, kept, not chosen <= first)
+
+
+def keep_gold(ranked: Sequence[str], gold: AbstractSet[str], k: int) -> set[str]:
+    """The first k names with all gold ones among them: each missing one takes the place of the lowest other.
+    Of more than k gold ones the best k.
+
+    >>> sorted(keep_gold(["a", "b", "c", "d"], {"d"}, 2)), sorted(keep_gold(["a", "b", "c"], {"b"}, 2))
+    (['a', 'd'], ['a', 'b'])
+    """
+    held = [name for name in ranked if name in gold][:k]
+    others = [name for name in ranked if name not in gold][: k - len(held)]
+    return {*held, *others}
+
+
+def candidates(session: Session, arm: str) -> tuple[Router, list[Forced], Mapping[str, str]]:
+    """The router of an arm and the forced candidates of all queries, made once."""
+
+    def make() -> tuple[Router, list[Forced], Mapping[str, str]]:
+        from compendia.router.route import Router
+
+        encoder = open_encoder(session)
+        queries = stratified(session.split(SPLIT).queries, session.options.limit)
+        memory = session.once("memory", lambda: remembering(encoder, queries))
+        split = read_split(session, SPLIT, memory)
+        router = Router(snapshot_of(arm, split, memory), memory)
+        size = len(split.names)
+        found = [
+            forced(router.retrieve(query.text, size).candidates, query, split.names)
+            for query in session.track(queries, f"{arm}: candidates")
+        ]
+        return router, found, split.names
+
+    return session.once(f"candidates/{arm}", make)
+
+
+def snapshot_of(arm: str, split: Split, encoder: Encoder) -> Snapshot:
+    """The snapshot of one of ARMS."""
+    if arm == "federated":
+        return federated(split, encoder)
+    return (centralized if arm == "centralized" else docs_only)(split, encoder.fingerprint)
+
+
+def inserted(arm: str) -> Callable[[Session], Figures]:
+    """The part that counts how often a gold tool was not among the five."""
+
+    def measure(session: Session) -> Figures:
+        _, found, _ = candidates(session, arm)
+        return {f"inserted@{arm}": mean([one.inserted for one in found])}
+
+    return measure
+
+
+def ordered(arm: str) -> Callable[[Session], Figures]:
+    """The part that has the local LLM order the candidates of an arm."""
+
+    def measure(session: Session) -> Figures:
+        from compendia.router.rerank import combine, permutation
+        from compendia.router.route import RERANK_WEIGHT
+
+        router, found, names = candidates(session, arm)
+        reranker = session.once("reranker", lambda: local_reranker(session))
+        together, alone = list[list[str]](), list[list[str]]()
+        for one in session.track(found, f"{arm} with the local LLM"):
+            scores = scores_of(router, reranker, one)
+            both = combine([candidate.score for candidate in one.candidates], scores, RERANK_WEIGHT)
+            for answers, order in ((together, permutation(both)), (alone, permutation(scores))):
+                answers.append([names[one.candidates[place].tool] for place in order])
+        queries = [one.query for one in found]
+        figures: dict[str, float] = {}
+        for metric, log, answers in (("acc@1", arm, together), ("llm_alone", f"{arm}_alone", alone)):
+            evaluation = keep(session, log, Evaluation(queries, answers))
+            ends = evaluation.intervals()
+            for key, value in evaluation.figures().items():
+                if key.startswith("acc@1/"):
+                    named = f"{metric}/{key.removeprefix('acc@1/')}@{arm}"
+                    figures[named], session.intervals[named] = value, ends[key]
+        return figures
+
+    return measure
+
+
+def local_reranker(session: Session) -> Reranker:
+    """The small local LLM, its scores kept on disk."""
+    from compendia.router.likelihood import load_likelihood_reranker
+    from compendia.router.score_cache import CachedReranker
+
+    return CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
+
+
+def scores_of(router: Router, reranker: Reranker, one: Forced) -> NDArray[np.float64]:
+    """What the LLM says to the candidates. It reads their documentation alone (`likelihood`)."""
+    from compendia.router.render import render_card
+
+    cards = [render_card(router.revision.tool(candidate.tool)) for candidate in one.candidates]
+    return reranker.score(one.query.text.strip(), cards)
+
+
+ORACLE = Benchmark(
+    "oracle",
+    "stb-federated with every gold tool forced into the five candidates, which the local LLM orders",
+    (
+        *(Part((f"inserted@{arm}",), inserted(arm)) for arm in ARMS),
+        *(
+            Part(
+                (f"acc@1/*@{arm}", f"llm_alone/*@{arm}"),
+                ordered(arm),
+                lambda options: options.llm != "none",
+            )
+            for arm in ARMS
+        ),
+    ),
+)
