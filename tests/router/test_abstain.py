@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from harbour import SOIL, TIDES, TOOLS, harbour
 
-from compendia.contract import Snapshot
-from compendia.router.abstain import FLOOR
+from compendia.contract import Scenario, Snapshot
+from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evidence
 from compendia.router.calibrate import Background, probes
+from compendia.router.coverage import WordCoverage
+from compendia.router.index import HybridIndex
+from compendia.router.query import encode_query
 from compendia.router.retrieve import load_revision
 from compendia.router.route import Router
 from compendia.text.encode import Encoder, HashingEncoder, load_encoder
@@ -22,6 +26,16 @@ IN_SCOPE = {
     TIDES: "When is low tide at the harbour tomorrow?",
     SOIL: "How moist is the soil near Uppsala?",
 }
+REQUESTS = (
+    "show high water",
+    "book the ferry",
+    "track a parcel",
+    "convert some euros",
+    "read soil moisture",
+    "cancel my crossing",
+    "list every notice",
+    "send the letter",
+)
 ONLY_TIDES = harbour(tools=TOOLS[:1], scenarios=(), precautions=(), conflicts=())
 LOADED: dict[str, Encoder] = {}
 
@@ -72,3 +86,44 @@ def test_probes_are_many_distinct_and_do_not_count_themselves() -> None:
     level = Background(HashingEncoder())
     probe = level.probes[0]
     assert level.level(probe.vector, "something else") > level.level(probe.vector, probe.text)
+
+
+def test_evidence_grows_with_everything_that_speaks_for_a_tool() -> None:
+    nothing, something = np.zeros(1), np.full(1, 0.5)
+    english = np.ones(1, bool)
+    for at in range(4):
+        columns = [something if place == at else nothing for place in range(4)]
+        assert evidence(Signs(*columns, english, nothing)) > evidence(Signs(*[nothing] * 4, english, nothing))
+    sure = evidence(Signs(*[np.ones(1)] * 4, english, nothing))
+    assert 0.9 < sure < 1
+    assert evidence(Signs(*[np.ones(1)] * 4, english, np.ones(1))) < sure
+
+
+def test_words_refuse_only_what_they_could_have_matched() -> None:
+    near, nothing = np.full(1, 0.5), np.zeros(1)
+    foreign, english = (
+        evidence(Signs(near, nothing, nothing, nothing, np.full(1, same), nothing)) for same in (False, True)
+    )
+    assert foreign > english + 0.2
+
+
+def test_scenarios_asked_without_themselves_set_the_threshold() -> None:
+    asked = [f"{request} {when}" for request in REQUESTS for when in ("today", "tomorrow", "at noon", "now")]
+    scenarios = tuple(Scenario(tool=TOOLS[number % 3].id, text=text) for number, text in enumerate(asked))
+    snapshot = harbour(scenarios=scenarios, conflicts=())
+    revision = load_revision(snapshot, HashingEncoder())
+    found = sorted(_without_itself(snapshot, scenario) for scenario in revision.snapshot.compendium.scenarios)
+    below = sum(value < revision.threshold for value in found) / len(found)
+    assert 0.01 <= below <= 0.1
+    assert (
+        load_revision(harbour(scenarios=scenarios[:5], conflicts=()), HashingEncoder()).threshold >= DEFAULT
+    )
+
+
+def _without_itself(snapshot: Snapshot, asked: Scenario) -> float:
+    """The slow way: a snapshot without the scenario, its words as a query."""
+    others = tuple(s for s in snapshot.compendium.scenarios if s.text != asked.text)
+    index = HybridIndex(harbour(scenarios=others, conflicts=()), HashingEncoder())
+    query = encode_query(asked.text, HashingEncoder())
+    words = WordCoverage(index.tools)
+    return best_evidence(query, index.search(query)[0], Background(HashingEncoder()), words)

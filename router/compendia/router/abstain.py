@@ -7,6 +7,10 @@ only where they could have matched: unless both texts are English, meaning alone
 
 The weights come from `compendia bench run abstain --only 'weight/*'`: requests over small catalogs with their
 tool present or hidden (ToolBench G3, MetaTool's train rows, Seal-Tools' dev file; no test query among them).
+On catalogs of 1 to 10 of those tools, without experience, 3 % of the requests whose tool is there are refused
+(MetaTool, described in a line, 9 %), 99 % of the probes, and of the requests whose tool is hidden 29 %: what
+is left is often a close neighbour. Where scenarios set the threshold, 5 % are refused whatever the catalog,
+and 92 to 100 % of the probes.
 """
 
 from __future__ import annotations
@@ -79,9 +83,19 @@ def evidence(found: Signs) -> Column:
     """The evidence for each tool, (m,), between 0 and 1: the chance that it fits, where half of the requests
     have a tool that does."""
     both = (
-        BIAS + MEANING * found.meaning + SCENARIO * found.scenario + SAID * found.said + NAMED * found.named
+        BIAS
+        + MEANING * found.meaning
+        + SCENARIO * found.scenario
+        + SAID * found.said
+        + NAMED * found.named
+        + SENTENCE * found.sentence
     )
-    alone = BIAS_ALONE + MEANING_ALONE * found.meaning + SCENARIO_ALONE * found.scenario
+    alone = (
+        BIAS_ALONE
+        + MEANING_ALONE * found.meaning
+        + SCENARIO_ALONE * found.scenario
+        + SENTENCE_ALONE * found.sentence
+    )
     return np.asarray(expit(np.where(found.comparable, both, np.maximum(both, alone))), np.float64)
 
 
