@@ -62,6 +62,8 @@ def show_explanation(found: dict[str, Any]) -> None:
     for part in found["parts"]:
         names = sorted({name for c in part["candidates"] for name, v in c["contributions"].items() if v})
         console.print(_weighed(part, names))
+        if "experience" in names:
+            console.print(Text(_within_experience(part["weights"]), style="dim"))
     for step in found["steps"]:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", justify="right", min_width=8)
@@ -72,6 +74,19 @@ def show_explanation(found: dict[str, Any]) -> None:
         for warning in step["precautions"]:
             grid.add_row("beware", Text(warning, style="yellow"))
         console.print(grid)
+
+
+def _within_experience(weights: dict[str, float]) -> str:
+    """The weights by which experience speaks, and by which its gate opens."""
+    shown = {
+        kind: ", ".join(
+            f"{name.removeprefix(kind).replace('_', ' ')} {weight:.2f}"
+            for name, weight in weights.items()
+            if name.startswith(kind) and weight
+        )
+        for kind in ("experience/", "gate/")
+    }
+    return f"Experience weighs {shown['experience/']}; its gate {shown['gate/']}."
 
 
 def _weighed(part: dict[str, Any], names: list[str]) -> Table:
@@ -89,7 +104,10 @@ def _weighed(part: dict[str, Any], names: list[str]) -> Table:
         table.add_row(name, *("" if value is None else f"{value:.2f}" for value in values), style=style)
 
     for name in names:
-        add(name.replace("_", " "), [c["contributions"].get(name, 0.0) + 0.0 for c in candidates])
+        add(
+            f"{name.replace('_', ' ')} x {part['weights'][name]:.2f}",
+            [c["contributions"].get(name, 0.0) + 0.0 for c in candidates],
+        )
     table.add_section()
     add("score", [c["score"] for c in candidates], "bold")
     add("behind", [c["behind"] for c in candidates])
