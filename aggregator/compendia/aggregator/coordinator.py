@@ -47,6 +47,7 @@ Upload = tuple[StoredContribution, bytes]
 
 _TICK_S = 0.2
 _KNOWN_REVISIONS = 4
+_LEAVES_BYTES = 4_000_000  # as received; some 40 MB as JSON
 _LOG = logging.getLogger("compendia.aggregator")
 
 
@@ -77,7 +78,8 @@ class Coordinator:
         self._changed = threading.Condition(threading.RLock())
         self._state = _restored(store)
         self._known: OrderedDict[str, KnownTools] = OrderedDict()
-        self._merged_tools = ViewCache()  # of the merger's thread alone
+        self._merged_tools = ViewCache()  # of the merger's thread alone, as the next
+        self._leaves: OrderedDict[tuple[str, int, str], tuple[Contribution, int]] = OrderedDict()
         self._merger = ThreadPoolExecutor(1, thread_name_prefix="merge")
         self._due: list[Event] = []
         self._ending = threading.Event()
@@ -247,8 +249,17 @@ class Coordinator:
         return snapshot.revision
 
     def _leaf(self, row: StoredContribution) -> Contribution:
-        data = self.store.contribution_data(row.org, row.round, row.digest)
-        return Contribution(row.org, row.round, row.digest, decode(io.BytesIO(data), self.known))
+        """A contribution, read and validated anew only if it is not among those read last."""
+        key = row.org, row.round, row.digest
+        if key in self._leaves:
+            self._leaves.move_to_end(key)
+            return self._leaves[key][0]
+        data = self.store.contribution_data(*key)
+        leaf = Contribution(*key, decode(io.BytesIO(data), self.known))
+        self._leaves[key] = leaf, len(data)
+        while sum(size for _, size in self._leaves.values()) > _LEAVES_BYTES:
+            self._leaves.popitem(last=False)
+        return leaf
 
 
 def _restored(store: Store) -> RoundsState:

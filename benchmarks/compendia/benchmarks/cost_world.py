@@ -109,20 +109,29 @@ def _defined(compendium: Compendium, known: dict[str, SchemaDefinition]) -> Comp
 
 
 def changed(compendia: Sequence[Compendium], every: int = 100) -> list[Compendium]:
-    """What the organizations say a month later: one scenario and one tool's description in `every` is new."""
+    """What the organizations say a month later: one scenario and one tool's description in `every` is new.
+
+    Nothing was called meanwhile: counts of the new window are 0, so that only these records change the merge.
+    """
+    quiet = {"count": 0}
     return [
         compendium.model_copy(
             update={
                 "window": NEXT_WINDOW,
+                "usage": (),
                 "scenarios": tuple(
-                    s.model_copy(update={"text": f"{s.text} as soon as possible"}) if n % every == 0 else s
-                    for n, s in enumerate(compendium.scenarios)
+                    record.model_copy(
+                        update={"text": f"{record.text} as soon as possible"} if n % every == 0 else quiet
+                    )
+                    for n, record in enumerate(compendium.scenarios)
                 ),
+                "precautions": tuple(record.model_copy(update=quiet) for record in compendium.precautions),
+                "templates": tuple(record.model_copy(update=quiet) for record in compendium.templates),
                 "tools": tuple(
-                    t.model_copy(update={"description": f"{t.description} Now faster."})
+                    record.model_copy(update={"description": f"{record.description} Now faster."})
                     if n % every == 0
-                    else t
-                    for n, t in enumerate(compendium.tools)
+                    else record
+                    for n, record in enumerate(compendium.tools)
                 ),
             }
         )
