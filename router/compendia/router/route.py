@@ -31,7 +31,9 @@ SAME_TOPIC = 3
 that found 0.66 of the tools at a precision of 0.73; on MetaTool's single-tool queries 6 % became several."""
 
 RERANK_WEIGHT = 0.5
-"""Nats of the local model beside retrieval's standard deviations; chosen on ToolBench G3 (`likelihood`)."""
+"""What a nat of the local model counts beside one of retrieval's. Chosen on ToolBench G3 (`likelihood`); with
+the fitted ranker, 200 MetaTool train rows over a mixed catalog gain most from 0.5 on: 0.79 to 0.82 on used
+tools, 0.43 to 0.53 on new ones."""
 
 
 class Router:
@@ -68,7 +70,7 @@ class Router:
         """The k best tools, in the reranker's order if there is one. Raises EMPTY_QUERY, BAD_TEXT,
         RERANKER_FAILED."""
         revision = self._revision
-        whole, *spoken = self._encoded(read_query(query), sentences)
+        whole, (spoken,) = self._encoded(read_query(query), sentences)
         return self._reranked(revision, whole, revision.rank(whole, k, spoken))
 
     def route(self, query: str, k: int = 5) -> ToolPlan:
@@ -79,14 +81,14 @@ class Router:
         """
         revision = self._revision
         text = read_query(query)
-        whole, *spoken = self._encoded(text, sentences)
+        whole, (spoken, joined) = self._encoded(text, sentences, clauses)
         ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken)
         notes: list[str] = []
         made: list[tuple[PlannedStep, Ranking]] = []
         if refusal := _refusal(ranking):
             notes.append(refusal)
         else:
-            parts = self._parts(revision, text, ranking, k) or [(whole, _first(ranking, k))]
+            parts = self._parts(revision, joined, ranking, k) or [(whole, _first(ranking, k))]
             ordered = [(part, self._noted(revision, part, found, notes)) for part, found in parts]
             made = self._steps(revision, ordered)
             notes.insert(0, _told([step for step, _ in made], ordered[0][1]))
@@ -119,16 +121,19 @@ class Router:
                 made.setdefault(tool, (step, ranking))
         return list(made.values())
 
-    def _encoded(self, text: str, split: Callable[[str], tuple[str, ...]]) -> list[EncodedQuery]:
-        """The text, then its parts if there are several, encoded in one batch."""
-        parts = split(text)
-        return encode_all([text, *parts] if len(parts) > 1 else [text], self.encoder)
+    def _encoded(
+        self, text: str, *splits: Callable[[str], tuple[str, ...]]
+    ) -> tuple[EncodedQuery, list[list[EncodedQuery]]]:
+        """The text, and for each way to split it the parts if there are several; encoded in one batch."""
+        parts = [made if len(made := split(text)) > 1 else () for split in splits]
+        distinct = list(dict.fromkeys([text, *(part for made in parts for part in made)]))
+        known = dict(zip(distinct, encode_all(distinct, self.encoder), strict=True))
+        return known[text], [[known[part] for part in made] for made in parts]
 
     def _parts(
-        self, revision: Revision, text: str, ranking: Ranking, k: int
+        self, revision: Revision, parts: list[EncodedQuery], ranking: Ranking, k: int
     ) -> list[tuple[EncodedQuery, Ranking]]:
         """The parts of a query that ask for tools of their own, in order; empty unless there are two."""
-        _, *parts = self._encoded(text, clauses)
         topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
         found: dict[str, tuple[EncodedQuery, Ranking]] = {}
         for part, own in zip(parts, revision.rank_each(parts, k) if parts else (), strict=True):
