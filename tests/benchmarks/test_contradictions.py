@@ -11,8 +11,9 @@ import pytest
 
 from compendia.benchmarks import contradictions, metatool, splits
 from compendia.benchmarks.benchmark import Options, Session
-from compendia.benchmarks.contested import POLICY, Contest
+from compendia.benchmarks.contested import POLICY, Contest, snapshots
 from compendia.benchmarks.contradictions import DESIGNS, VOTES, Injected, Votes
+from compendia.benchmarks.rendering import flat_entry
 from compendia.benchmarks.splits import Item, Split
 from compendia.contract import Precaution, Scenario, StanceConflict
 from compendia.text.encode import HashingEncoder
@@ -124,12 +125,10 @@ def test_what_was_known_earlier_is_a_share_of_the_requests_with_all_that_is_said
     assert early.experience == tuple(item for item in everything.experience if item.query in known)
 
 
-def test_every_policy_merges_the_same_and_the_log_alone_keeps_who_was_outvoted(tmp_path: Path) -> None:
-    session = Session(Options(encoder="hashing"), tmp_path)
-    contest = Contest(session, SPLIT, SPLIT.queries, HashingEncoder())
+def test_every_policy_merges_the_same_and_the_log_alone_keeps_who_was_outvoted() -> None:
     injected = contradictions.misattribute(SPLIT, WRONG, 0.4, 42, ("outvoting",))
     changed = contradictions.with_contradictions(SPLIT, injected)
-    made = contest._snapshots(changed, "40", (*POLICY, "centralized", "docs-only"))
+    made = snapshots(changed, (*POLICY, "centralized", "docs-only"), HashingEncoder())
     assert len({made[arm].members for arm in POLICY}) == 1
     logged = {arm: [c for c in made[arm].conflicts if isinstance(c, StanceConflict)] for arm in POLICY}
     assert len(logged["typed"]) > len(logged["delayed"]) > 0
@@ -156,3 +155,12 @@ def test_answers_are_logged_beside_what_was_injected(tmp_path: Path) -> None:
     assert rows == injected.rows()
     assert session.notes["injected/40"]["digest"] == injected.digest()
     assert set(session.logs) == {"40_injected.jsonl", "40_typed.jsonl", "40_majority.jsonl"}
+
+
+def test_a_flat_entry_holds_all_that_is_said_of_a_tool_and_of_no_other() -> None:
+    told = snapshots(SPLIT, ("typed",), HashingEncoder())["typed"].compendium
+    entry = flat_entry(told, IDS[0])
+    own = [scenario.text for scenario in told.scenarios if scenario.tool == IDS[0]]
+    assert own
+    assert all(text in entry for text in own)
+    assert not any(tool in entry for tool in IDS[1:])

@@ -40,17 +40,13 @@ FIRST_ROUND = 2 / 3
 
 @dataclass
 class Contest:
-    """One experiment over one split: what is known, asked under every arm, at every rate.
-
-    answered: the answers by what the router reads of a snapshot, so that arms which serve the same are asked
-    once. members: of each name, the digest of what was published.
-    """
+    """One experiment over one split: what is known, asked under every arm, at every rate. Arms that serve the
+    same are asked once."""
 
     session: Session
     split: Split
     queries: Sequence[Query]
     encoder: Encoder
-    members: dict[str, str] = field(default_factory=dict)
     _answered: dict[str, Evaluation] = field(default_factory=dict)
     _router: Router | None = None
 
@@ -65,45 +61,11 @@ class Contest:
             "failures": len(injected.failures),
             "digest": injected.digest(),
         }
-        found = {}
-        for arm, snapshot in self._snapshots(with_contradictions(self.split, injected), name, arms).items():
-            found[arm] = self._ask(f"{name}_{arm}", snapshot)
-        return found
-
-    def _snapshots(self, split: Split, name: str, arms: Sequence[str]) -> dict[str, Snapshot]:
-        made: dict[str, Snapshot] = {}
-        if any(arm in POLICY for arm in arms):
-            published = [
-                contribution(known, client, round=number)
-                for number, known in ((1, before(split, FIRST_ROUND)), (2, split))
-                for client in sorted(split.holdings)
-            ]
-            cache = ViewCache()
-            with SerialExecutor() as executor:
-                for arm in (arm for arm in arms if arm in POLICY):
-                    made[arm] = view(
-                        published,
-                        grants={},
-                        encoder=self.encoder,
-                        executor=executor,
-                        policy=POLICY[arm],
-                        round=2,
-                        cache=cache,
-                    )
-                    self._check_same(name, arm, made[arm])
-        if "centralized" in arms:
-            made["centralized"] = centralized(split, self.encoder.fingerprint)
-        if "docs-only" in arms:
-            made["docs-only"] = docs_only(split, self.encoder.fingerprint)
-        return {arm: made[arm] for arm in arms}
-
-    def _check_same(self, where: str, arm: str, snapshot: Snapshot) -> None:
-        """Every policy must have merged the same published bytes; the manifest says which."""
-        merged = digest([member.model_dump(mode="json") for member in snapshot.members])
-        known = self.members.setdefault(where, merged)
-        self.session.notes[f"published/{where}"] = known
-        if merged != known:
-            raise error(ErrorCode.INTERNAL, f"{where}: {arm} merged other contributions than the first arm")
+        made = snapshots(with_contradictions(self.split, injected), arms, self.encoder)
+        self.session.notes |= {
+            f"published/{name}": published_digest(snapshot) for arm, snapshot in made.items() if arm in POLICY
+        }
+        return {arm: self._ask(f"{name}_{arm}", snapshot) for arm, snapshot in made.items()}
 
     def _ask(self, log: str, snapshot: Snapshot) -> Evaluation:
         from compendia.router.route import Router
@@ -122,3 +84,39 @@ class Contest:
             self._router.refresh(snapshot)
         self._answered[read] = ask_all(self.session, log, self._router, self.split.names, self.queries)
         return self._answered[read]
+
+
+def snapshots(split: Split, arms: Sequence[str], encoder: Encoder) -> dict[str, Snapshot]:
+    """The snapshot of each arm. Raises INTERNAL unless every policy merged the same published bytes."""
+    made: dict[str, Snapshot] = {}
+    policies = [arm for arm in arms if arm in POLICY]
+    if policies:
+        published = [
+            contribution(known, client, round=number)
+            for number, known in ((1, before(split, FIRST_ROUND)), (2, split))
+            for client in sorted(split.holdings)
+        ]
+        cache = ViewCache()
+        with SerialExecutor() as executor:
+            for arm in policies:
+                made[arm] = view(
+                    published,
+                    grants={},
+                    encoder=encoder,
+                    executor=executor,
+                    policy=POLICY[arm],
+                    round=2,
+                    cache=cache,
+                )
+    if len({published_digest(made[arm]) for arm in policies}) > 1:
+        raise error(ErrorCode.INTERNAL, f"{', '.join(policies)} merged different contributions", "members")
+    if "centralized" in arms:
+        made["centralized"] = centralized(split, encoder.fingerprint)
+    if "docs-only" in arms:
+        made["docs-only"] = docs_only(split, encoder.fingerprint)
+    return {arm: made[arm] for arm in arms}
+
+
+def published_digest(snapshot: Snapshot) -> str:
+    """SHA-256 of who published which bytes."""
+    return digest([member.model_dump(mode="json") for member in snapshot.members])

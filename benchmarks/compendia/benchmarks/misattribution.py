@@ -121,7 +121,7 @@ MISATTRIBUTION = Benchmark(
     "MetaTool with up to 60 % of the experience crediting the wrong tool, and who warns of it, in six arms",
     (
         *(Part((f"acc@1/{rate}@*",), measured(rate)) for rate in RATES),
-        Part((f"acc@1/*voted/{HARD}@*", f"acc@1/tied/{HARD}@*", f"acc@1/outvoting/{HARD}@*"), by_votes),
+        Part(tuple(f"acc@1/{votes}/{HARD}@*" for votes in VOTES), by_votes),
         Part(("clean_gain", "loss/*", f"above_docs/{HARD}@*"), compared),
     ),
 )

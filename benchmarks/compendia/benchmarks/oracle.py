@@ -12,9 +12,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from compendia.contract import Candidate, Snapshot
 
 from .benchmark import Benchmark, Figures, Part, Session
@@ -25,6 +22,7 @@ from .snapshots import centralized, docs_only, federated
 from .splits import Split
 
 if TYPE_CHECKING:
+    from compendia.router.render import Card
     from compendia.router.rerank import Reranker
     from compendia.router.route import Router
     from compendia.text.encode import Encoder
@@ -113,29 +111,49 @@ def ordered(arm: str) -> Callable[[Session], Figures]:
     """The part that has the local LLM order the candidates of an arm."""
 
     def measure(session: Session) -> Figures:
-        from compendia.router.rerank import combine, permutation
-        from compendia.router.route import RERANK_WEIGHT
-
         router, found, names = candidates(session, arm)
-        reranker = session.once("reranker", lambda: local_reranker(session))
-        together, alone = list[list[str]](), list[list[str]]()
-        for one in session.track(found, f"{arm} with the local LLM"):
-            scores = scores_of(router, reranker, one)
-            both = combine([candidate.score for candidate in one.candidates], scores, RERANK_WEIGHT)
-            for answers, order in ((together, permutation(both)), (alone, permutation(scores))):
-                answers.append([names[one.candidates[place].tool] for place in order])
-        queries = [one.query for one in found]
-        figures: dict[str, float] = {}
-        for metric, log, answers in (("acc@1", arm, together), ("llm_alone", f"{arm}_alone", alone)):
-            evaluation = keep(session, log, Evaluation(queries, answers))
-            ends = evaluation.intervals()
-            for key, value in evaluation.figures().items():
-                if key.startswith("acc@1/"):
-                    named = f"{metric}/{key.removeprefix('acc@1/')}@{arm}"
-                    figures[named], session.intervals[named] = value, ends[key]
-        return figures
+        return ordered_by_llm(session, router, found, names, arm, documentation_card)
 
     return measure
+
+
+def documentation_card(router: Router, tool: str) -> Card:
+    """The typed card. The local LLM reads its documentation alone (`likelihood`)."""
+    from compendia.router.render import render_card
+
+    return render_card(router.revision.tool(tool))
+
+
+def ordered_by_llm(
+    session: Session,
+    router: Router,
+    found: Sequence[Forced],
+    names: Mapping[str, str],
+    arm: str,
+    card: Callable[[Router, str], Card],
+) -> Figures:
+    """`acc@1/GROUP@ARM` of the local LLM beside the retrieval scores, and `llm_alone/GROUP@ARM`."""
+    from compendia.router.rerank import combine, permutation
+    from compendia.router.route import RERANK_WEIGHT
+
+    reranker = session.once("reranker", lambda: local_reranker(session))
+    together, alone = list[list[str]](), list[list[str]]()
+    for one in session.track(found, f"{arm} with the local LLM"):
+        cards = [card(router, candidate.tool) for candidate in one.candidates]
+        scores = reranker.score(one.query.text.strip(), cards)
+        both = combine([candidate.score for candidate in one.candidates], scores, RERANK_WEIGHT)
+        for answers, order in ((together, permutation(both)), (alone, permutation(scores))):
+            answers.append([names[one.candidates[place].tool] for place in order])
+    queries = [one.query for one in found]
+    figures: dict[str, float] = {}
+    for metric, log, answers in (("acc@1", arm, together), ("llm_alone", f"{arm}_alone", alone)):
+        evaluation = keep(session, log, Evaluation(queries, answers))
+        ends = evaluation.intervals()
+        for key, value in evaluation.figures().items():
+            if key.startswith("acc@1/"):
+                named = f"{metric}/{key.removeprefix('acc@1/')}@{arm}"
+                figures[named], session.intervals[named] = value, ends[key]
+    return figures
 
 
 def local_reranker(session: Session) -> Reranker:
@@ -144,14 +162,6 @@ def local_reranker(session: Session) -> Reranker:
     from compendia.router.score_cache import CachedReranker
 
     return CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
-
-
-def scores_of(router: Router, reranker: Reranker, one: Forced) -> NDArray[np.float64]:
-    """What the LLM says to the candidates. It reads their documentation alone (`likelihood`)."""
-    from compendia.router.render import render_card
-
-    cards = [render_card(router.revision.tool(candidate.tool)) for candidate in one.candidates]
-    return reranker.score(one.query.text.strip(), cards)
 
 
 ORACLE = Benchmark(

@@ -12,6 +12,7 @@ from .imports import IMPORTS
 from .misattribution import MISATTRIBUTION
 from .multilingual import MULTILINGUAL
 from .oracle import ORACLE
+from .rendering import RENDERING
 from .speed import SPEED
 from .stb_docs import STB_DOCS
 from .stb_federated import STB_FEDERATED
@@ -29,6 +30,7 @@ BENCHMARKS = (
     MISATTRIBUTION,
     TYPING,
     ORACLE,
+    RENDERING,
     DEFAULT_WEIGHTS,
     ABSTAIN,
     MULTILINGUAL,
