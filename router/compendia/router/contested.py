@@ -54,11 +54,12 @@ def contested(index: HybridIndex) -> Contested:
     """The scenarios of an index that a precaution or a dispute of the same tool speaks against."""
     margins: dict[int, float] = {}
     claims: set[Key] = set()
+    worked = index.scenarios.vectors.vectors()
     for warnings in (index.precautions, index.disputes):
         vectors = warnings.vectors.vectors()
         for tool in np.unique(warnings.owners):
             own, against = rows_of(index.scenarios, int(tool)), rows_of(warnings, int(tool))
-            near = index.scenarios.vectors.vectors()[own] @ vectors[against].T >= SAME
+            near = np.round(worked[own] @ vectors[against].T, 5) >= SAME
             for place, other in np.argwhere(near):
                 scenario, warning = int(own[place]), warnings.entries[against[other]]
                 margins[scenario] = max(margins.get(scenario, 0.0), margin(warning))
