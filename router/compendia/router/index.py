@@ -15,6 +15,7 @@ from compendia.contract import Snapshot
 from compendia.text.encode import Encoder
 from compendia.text.tokenize import tokenize
 
+from .coverage import is_english
 from .documents import lexical_documents, tool_document
 from .evidence import (
     Asked,
@@ -169,6 +170,7 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
         [tokenize(query.masked) for query in queries],
         np.stack([query.vector for query in queries]),
         np.stack([query.masked_vector for query in queries]),
+        np.asarray([is_english(query.text) for query in queries]),
     )
 
 

@@ -27,6 +27,10 @@ class LexicalIndex:
             self._model = bm25s.BM25(k1=K1, b=B)
             self._model.index(tokens, show_progress=False)
 
+    def knows(self, token: str) -> bool:
+        """Whether any text holds the word."""
+        return self._model is not None and token in self._model.vocab_dict
+
     def text_scores(self, tokens: Sequence[str]) -> NDArray[np.float32]:
         """Scores of every text, (texts,), for the *distinct* tokens of a query; zeros where nothing matches.
 

@@ -126,7 +126,7 @@ class Sample:
 
 def _asked(texts: Sequence[str], vectors: NDArray[np.float32]) -> Asked:
     words = [tokenize(text) for text in texts]
-    return Asked(words, words, vectors, vectors)
+    return Asked(words, words, vectors, vectors, np.ones(len(words), bool))
 
 
 def _digest(text: str) -> bytes:
