@@ -65,9 +65,13 @@ class Matches:
 class HybridIndex:
     """Everything that is searched of one snapshot. Fixed once made; safe to search from many threads.
 
-    previous: an index whose vectors are reused for texts that did not change. `encoded` counts the texts that
-    went to the encoder all the same.
+    previous: an index whose vectors are reused for texts that did not change, and all that is made from
+    documentation if that did not. `encoded` counts the texts that went to the encoder all the same.
     """
+
+    documents: HalfIndex
+    lexical: LexicalIndex
+    documented: DocumentEvidence
 
     def __init__(self, snapshot: Snapshot, encoder: Encoder, previous: HybridIndex | None = None) -> None:
         compendium = snapshot.compendium
@@ -78,15 +82,18 @@ class HybridIndex:
         known = previous if previous is not None and previous.fingerprint == encoder.fingerprint else None
         self.encoded = 0
         self._document_texts = [tool_document(tool) for tool in self.tools]
-        self.documents = HalfIndex(self._encode_documents(encoder, known))
-        texts = [(text, row) for row, tool in enumerate(self.tools) for text in lexical_documents(tool)]
-        self.lexical = LexicalIndex([t for t, _ in texts], [row for _, row in texts], len(self.tools))
+        if known is not None and known.tools == self.tools:
+            self.documents, self.lexical, self.documented = known.documents, known.lexical, known.documented
+        else:
+            self.documents = HalfIndex(self._encode_documents(encoder, known))
+            texts = [(text, row) for row, tool in enumerate(self.tools) for text in lexical_documents(tool)]
+            self.lexical = LexicalIndex([t for t, _ in texts], [row for _, row in texts], len(self.tools))
+            self.documented = DocumentEvidence(self.tools, self.documents.vectors(), self.lexical)
         lists = (scenarios(compendium), precautions(compendium), disputes(snapshot.conflicts, self.row))
         vectors = self._encode_experience(lists, encoder, known)
         self.scenarios, self.precautions, self.disputes = (
             self._experience(entries, vectors) for entries in lists
         )
-        self.documented = DocumentEvidence(self.tools, self.documents.vectors(), self.lexical)
         self.terms = ScenarioTerms([entry.text for entry in self.scenarios.entries])
         self.experienced = self._scenario_evidence()
         self._adapted = self.documented.under(self.experienced.metric)

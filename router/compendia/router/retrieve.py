@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from compendia.text.encode import Encoder
 
 from .abstain import best_evidence, threshold
 from .calibrate import Background
+from .contested import contested, lost, without
 from .coverage import WordCoverage
 from .demands import Offers, offers
 from .fit import fit
@@ -116,8 +117,23 @@ class Revision:
 
 
 def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | None = None) -> Revision:
-    """Index a snapshot. What `previous` has encoded with the same encoder is not encoded again."""
+    """Index a snapshot. What `previous` has encoded with the same encoder is not encoded again.
+
+    Scenarios that are contested count as far as `contested` says; the weights are fitted without them.
+    """
     index, level = load_index(snapshot, encoder, previous)
+    found = contested(index)
+    if not found.rows:
+        return _revision(snapshot, index, encoder, level)
+    clean = HybridIndex(without(snapshot, found.claims), encoder, index)
+    settled = _revision(snapshot, clean, encoder, level)
+    judged = without(snapshot, lost(index, found, settled.rank_each), scenarios_alone=True)
+    final = HybridIndex(judged, encoder, index)
+    final.encoded = index.encoded
+    return replace(settled, index=final, threshold=threshold(final, level, settled.words))
+
+
+def _revision(snapshot: Snapshot, index: HybridIndex, encoder: Encoder, level: Background) -> Revision:
     words = WordCoverage(index.tools)
     compendium = snapshot.compendium
     usage = {entry.tool: entry for entry in compendium.usage}
