@@ -93,9 +93,9 @@ class DocumentEvidence:
         half of them. Of a request in another language than the catalog's, the few that it happens to know
         point anywhere, so they count by the square of their share: over tools that are mostly documented in
         English this took acc@1 of Chinese requests from 0.40 to 0.72, of Spanish ones from 0.46 to 0.62."""
-        share = np.asarray(
-            [np.mean([self._lexical.knows(word) for word in set(text)] or [0.0]) for text in asked.words]
-        )
+        distinct = [set(text) for text in asked.words]
+        found = [sum(map(self._lexical.knows, words)) / max(1, len(words)) for words in distinct]
+        share = np.asarray(found, np.float64)
         return np.where(asked.english | (share >= 0.5), 1.0, share**2)
 
 
