@@ -8,9 +8,9 @@ only where they could have matched: unless both texts are English, meaning alone
 The weights come from `compendia bench run abstain --only 'weight/*'`: requests over small catalogs with their
 tool present or hidden (ToolBench G3, MetaTool's train rows, Seal-Tools' dev file; no test query among them).
 On catalogs of 1 to 10 of those tools, without experience, 6 % of the requests whose tool is there are refused
-(MetaTool, described in a line, 13 %; Seal-Tools none), 99 % of the probes, and 37 % of the requests whose tool
-is hidden: what is left is often a close neighbour. Where scenarios set the threshold, 5 % are refused whatever
-the catalog. On BFCL, which had no part in this, the evidence declines 63 % where the best cosine declines 60.
+(MetaTool, described in a line, 13 %; Seal-Tools none), 99 % of the probes, and of the requests whose tool is
+hidden 37 %: what is left is often a close neighbour. Where scenarios set the threshold, it is to refuse 5 %.
+On BFCL, which had no part in this, the evidence declines 63 % where the best cosine declines 60.
 """
 
 from __future__ import annotations
