@@ -1,4 +1,4 @@
-"""abstain: what is read of BFCL, worlds with and without a right tool, the fit, and a run on real questions."""
+"""abstain: what is read of BFCL, worlds with and without a right tool, the fit, and a run on real data."""
 
 from __future__ import annotations
 
