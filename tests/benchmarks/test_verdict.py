@@ -60,10 +60,14 @@ def test_a_bound_has_exactly_one_end() -> None:
             Bound(**ends)
 
 
+REPORTED_WITHOUT_A_BOUND = {"typing", "oracle", "rendering", "taubench"}
+"""Experiments that compare arms: nobody has published a figure that ours would have to reach."""
+
+
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
 def test_every_published_figure_is_produced_by_its_benchmark_and_names_its_command(benchmark) -> None:
     bounds = load_expected(benchmark.name)
-    assert bounds
+    assert bool(bounds) == (benchmark.name not in REPORTED_WITHOUT_A_BOUND)
     for key, bound in bounds.items():
         assert any(part.produces(key) for part in benchmark.parts), key
         assert bound.command.startswith(f"compendia bench run {benchmark.name}")

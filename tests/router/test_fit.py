@@ -73,7 +73,7 @@ def snapshot() -> Snapshot:
 def test_with_little_experience_the_default_weights_hold() -> None:
     index = HybridIndex(_snapshot(ENOUGH_TOOLS - 1), ENCODER)
     prior = default_weights(index.documented.words)
-    assert fit(index, ENCODER, Background(ENCODER), prior) == prior
+    assert fit(index, ENCODER, Background(ENCODER), prior) == prior.cautious()
 
 
 def test_equal_snapshots_give_equal_weights_whatever_the_order(snapshot: Snapshot) -> None:

@@ -39,19 +39,19 @@ were fitted on one kind of request lost 10 points on another, so these are not f
 def fit(
     index: HybridIndex, encoder: Encoder, background: Background, prior: Weights, *, learned: bool = True
 ) -> Weights:
-    """The weights for a snapshot; `prior` where it has too little experience.
+    """The weights for a snapshot; `prior`, cautious, where it has too little experience.
 
     learned: whether requests are compared under the metric that experience teaches.
     """
     if len(np.unique(index.scenarios.owners)) < ENOUGH_TOOLS:
-        return prior
+        return prior.cautious()
     sample = Sample(index, encoder, background)
     worlds = [sample.world(seed, learned=learned) for seed in range(WORLDS)]
     if (
         min(sum(int(w.hidden.sum()) for w in worlds), sum(int(w.shown.sum()) for w in worlds))
         < ENOUGH_REQUESTS
     ):
-        return prior
+        return prior.cautious()
     experience = _experience(worlds, prior)
     gate, unlike = _gate(worlds, prior.documentation, experience, prior)
     return Weights.of(Weights(prior.documentation, experience, gate, unlike).flat())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from .evidence import Columns
-from .weights import Weights
+from .weights import NEAR, Weights
 
 Array = NDArray[np.float64]
 FAR = -1e9
@@ -41,12 +41,14 @@ def log_shares(scores: Array, among: NDArray[np.bool_] | None = None) -> Array:
 
 def gate_columns(nearest: Array, documented: Array, used: NDArray[np.bool_]) -> dict[str, Array]:
     """What opens the gate, each (queries,): relative similarity of the nearest scenario, and by how many nats
-    the best documented of the used tools leads the best of the unused. `documented` are log shares."""
+    the best documented of the used tools leads the best of the unused, 0 where there are not both.
+    `documented` are log shares."""
+    both = used.any() and not used.all()
     best_used = np.where(used, documented, FAR).max(axis=1, initial=FAR)
     best_unused = np.where(used, FAR, documented).max(axis=1, initial=FAR)
     return {
         "nearest": np.where(used, nearest, 0.0).max(axis=1, initial=0.0),
-        "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS),
+        "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS) * both,
     }
 
 
@@ -62,6 +64,8 @@ def bonus(documentation: Columns, experience: Columns, used: NDArray[np.bool_], 
     spoken = total(documentation, weights.documentation)
     if not used.any():
         return np.zeros_like(spoken)
+    if weights.near:
+        return np.asarray(weights.near * np.maximum(0.0, experience["nearest_scenario"] - NEAR) * used)
     documented = log_shares(spoken - weights.unlike * used)
     shares = log_shares(total({**documentation, **experience}, weights.experience), used)
     opened = gate_columns(experience["nearest_scenario"], log_shares(spoken), used)

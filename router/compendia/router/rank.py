@@ -22,16 +22,13 @@ from .evidence import Columns
 from .index import Matches, Nearness
 from .mixture import bonus, total
 from .query import EncodedQuery
-from .weights import Weights
-
-NEAR = 0.58
-"""From which relative similarity on a warning counts as near (cosine 0.6 under MiniLM)."""
+from .weights import NEAR, Weights
 
 SIGNS: Mapping[str, float] = {
     "experience": 1.0,
     "demands": 1.0,
-    "precaution": -12.0,
-    "dispute": -6.0,
+    "precaution": -6.0,
+    "dispute": -3.0,
     "reliability": 0.2,
 }
 """Beside documentation, in nats: what experience adds; demands for a unit or licence that are met; how far

@@ -23,9 +23,9 @@ from .documents import endpoint_document, endpoint_title, tool_title
 from .experience import Entry
 from .project import project
 from .query import EncodedQuery
-from .rank import NEAR
 from .retrieve import Revision
 from .vectors import Scores, Vectors
+from .weights import NEAR
 
 BEWARE = 0.4
 """From which relative similarity on a warning is shown: earlier than it costs."""

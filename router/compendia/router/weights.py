@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -19,6 +19,12 @@ from .evidence import DOCUMENTATION, EXPERIENCE
 
 GATE = ("nearest", "documentation", "bias")
 DIGITS = 4
+
+NEAR = 0.58
+"""From which relative similarity on a request counts as near (cosine 0.6 under MiniLM)."""
+
+CAUTIOUS = 6.0
+"""Chosen on ToolBench G3 with the experience of 40 % of the tools hidden."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +34,29 @@ class Weights:
     documentation: of DOCUMENTATION, the same for used and unused tools. experience: of DOCUMENTATION and
     EXPERIENCE, among used tools alone. gate: how far the query's nearest scenario, and the documentation of
     used against that of unused tools, speak for the used ones. unlike: what it costs a used tool that it has
-    been used, before its experience speaks.
+    been used, before its experience speaks. near: if not 0, experience adds this much times the nearness of
+    the nearest scenario above NEAR, and the experts and the gate are not asked.
     """
 
     documentation: Mapping[str, float]
     experience: Mapping[str, float]
     gate: Mapping[str, float]
     unlike: float
+    near: float = 0.0
+
+    def cautious(self) -> Weights:
+        """For experience too little to fit from: a scenario adds as it lies above NEAR, and nothing else."""
+        return replace(self, near=CAUTIOUS)
 
     def flat(self) -> dict[str, float]:
-        """`{"documentation/NAME" | "experience/NAME" | "gate/NAME" | "unlike": weight}`, rounded."""
+        """`{"documentation/NAME" | "experience/NAME" | "gate/NAME" | "unlike": weight}`, rounded; "near"
+        if it is not 0."""
         parts = {"documentation": self.documentation, "experience": self.experience, "gate": self.gate}
         found = {f"{part}/{name}": value for part, table in parts.items() for name, value in table.items()}
-        return {name: round(value, DIGITS) for name, value in (found | {"unlike": self.unlike}).items()}
+        found["unlike"] = self.unlike
+        if self.near:
+            found["near"] = self.near
+        return {name: round(value, DIGITS) for name, value in found.items()}
 
     @classmethod
     def of(cls, flat: Mapping[str, float]) -> Weights:
@@ -50,6 +66,7 @@ class Weights:
             {name: flat[f"experience/{name}"] for name in (*DOCUMENTATION, *EXPERIENCE)},
             {name: flat[f"gate/{name}"] for name in GATE},
             flat["unlike"],
+            flat.get("near", 0.0),
         )
 
 
