@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -140,9 +141,12 @@ class EndpointReranker:
                 "install compendia[endpoint-llm]",
             ) from None
         key = os.environ.get(self.key_variable, "none")
-        return openai.OpenAI(
+        client = openai.OpenAI(
             base_url=self.base_url, api_key=key, timeout=self.timeout_s, max_retries=self.retries
         )
+        # Its connections are kept open between requests, and end with the reranker.
+        weakref.finalize(self, client.close)
+        return client
 
     def _failed(self, what: str) -> CompendiaError:
         key = os.environ.get(self.key_variable)
