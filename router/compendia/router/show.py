@@ -77,7 +77,9 @@ def show_explanation(found: dict[str, Any]) -> None:
 
 
 def _within_experience(weights: dict[str, float]) -> str:
-    """The weights by which experience speaks, and by which its gate opens."""
+    """By what experience speaks, and by what its gate opens; or the plain rule where there is too little."""
+    if "near" in weights:
+        return f"There is little experience: only a near scenario adds, {weights['near']:g} x how near it is."
     shown = {
         kind: ", ".join(
             f"{name.removeprefix(kind).replace('_', ' ')} {weight:.2f}"
