@@ -36,6 +36,9 @@ DOCUMENTATION = (
 of words and pairs (these four in standard deviations over the catalog), and which share of a tool's title,
 weighted by rarity, the query says."""
 
+OF_WORDS = frozenset({"description_words", "description_phrases", "title_words"})
+"""The columns in which only words speak, none of meaning."""
+
 EXPERIENCE = ("nearest_scenario", "prototype", "scenario_words")
 """Columns of experience: relative similarity to the nearest scenario, cosine to the mean of all under the
 learned metric, and TF-IDF cosine to the words of all."""
@@ -86,7 +89,7 @@ class DocumentEvidence:
         found = {name: standardized(raw, tools) for name, raw in scores.items()}
         found["title_words"] = self._titles.said(asked.words)[:, tools]
         known = self._known(asked)[:, None]
-        return {name: found[name] * (1.0 if name == "description_meaning" else known) for name in found}
+        return {name: found[name] * (known if name in OF_WORDS else 1.0) for name in found}
 
     def _known(self, asked: Asked) -> NDArray[np.float64]:
         """How much the words of each query count, (queries,): fully in English, and where the catalog knows
