@@ -62,8 +62,11 @@ class Sample:
         first[self._of_text[::-1]] = np.arange(len(self._of_text))[::-1]
         vectors = index.scenarios.vectors.vectors()[first[self._chosen]]
         self._levels = background.levels(vectors)[:, None]
-        self._gold = np.zeros((len(texts), len(index.tools)), bool)
-        self._gold[self._of_text, index.scenarios.owners] = True
+        place = np.full(len(texts), -1, np.int64)
+        place[self._chosen] = np.arange(most)
+        asked_rows = np.flatnonzero(self._held[self._of_text])
+        self._gold = np.zeros((most, len(index.tools)), bool)
+        self._gold[place[self._of_text[asked_rows]], index.scenarios.owners[asked_rows]] = True
         asked = [texts[at] for at in self._chosen]
         self._asked = _asked(asked, vectors)
         spoken = [sentences(text) for text in asked]
@@ -82,7 +85,7 @@ class Sample:
         vectors = self._index.scenarios.vectors.vectors()[shown]
         metric = learn(vectors, owners[shown], count) if learned else plain(vectors.shape[1])
         spoken = ScenarioEvidence(vectors, owners[shown], shown, count, self._index.terms, metric)
-        gold = self._gold[self._chosen]
+        gold = self._gold
         documents = self._index.documented.under(metric)
         whole, parts = (
             {**columns, "adapted_meaning": standardized(adapted_scores(asked, metric, documents))}
