@@ -18,12 +18,12 @@ from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import Query, stratified
 from .evaluation import Evaluation, K, keep, open_encoder, read_split, remembering
 from .metrics import mean
+from .reranking import local_reranker
 from .snapshots import centralized, docs_only, federated
 from .splits import Split
 
 if TYPE_CHECKING:
     from compendia.router.render import Card
-    from compendia.router.rerank import Reranker
     from compendia.router.route import Router
     from compendia.text.encode import Encoder
 
@@ -136,7 +136,7 @@ def ordered_by_llm(
     from compendia.router.rerank import combine, permutation
     from compendia.router.route import RERANK_WEIGHT
 
-    reranker = session.once("reranker", lambda: local_reranker(session))
+    reranker = local_reranker(session)
     together, alone = list[list[str]](), list[list[str]]()
     for one in session.track(found, f"{arm} with the local LLM"):
         cards = [card(router, candidate.tool) for candidate in one.candidates]
@@ -154,14 +154,6 @@ def ordered_by_llm(
                 named = f"{metric}/{key.removeprefix('acc@1/')}@{arm}"
                 figures[named], session.intervals[named] = value, ends[key]
     return figures
-
-
-def local_reranker(session: Session) -> Reranker:
-    """The small local LLM, its scores kept on disk."""
-    from compendia.router.likelihood import load_likelihood_reranker
-    from compendia.router.score_cache import CachedReranker
-
-    return CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
 
 
 ORACLE = Benchmark(

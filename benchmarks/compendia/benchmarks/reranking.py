@@ -14,6 +14,7 @@ from .evaluation import RESAMPLES, Evaluation, K, ask
 from .metrics import Interval, paired_bootstrap
 
 if TYPE_CHECKING:
+    from compendia.router.score_cache import CachedReranker
     from compendia.text.encode import Encoder
 
 
@@ -41,11 +42,9 @@ def with_local_llm(
 
     The LLM's scores are kept by (model, card, query): a run that was stopped goes on where it was.
     """
-    from compendia.router.likelihood import load_likelihood_reranker
     from compendia.router.route import Router
-    from compendia.router.score_cache import CachedReranker
 
-    reranker = CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
+    reranker = local_reranker(session)
     own, reranked = Router(snapshot, encoder), Router(snapshot, encoder, reranker)
     before, after = [], []
     with session.log(log) as lines:
@@ -61,3 +60,15 @@ def with_local_llm(
             )
     session.notes["reranker"] = {"fingerprint": reranker.fingerprint, "cards_scored_now": reranker.scored}
     return Reranked(Evaluation(queries, before), Evaluation(queries, after))
+
+
+def local_reranker(session: Session) -> CachedReranker:
+    """The small local LLM, loaded once a run; its scores are kept on disk."""
+
+    def load() -> CachedReranker:
+        from compendia.router.likelihood import load_likelihood_reranker
+        from compendia.router.score_cache import CachedReranker
+
+        return CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
+
+    return session.once("reranker", load)

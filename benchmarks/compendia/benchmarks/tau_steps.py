@@ -21,9 +21,10 @@ from compendia.contract import Compendium
 from . import taubench
 from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import Query, alias, files_of
-from .evaluation import Evaluation, K, keep, open_encoder, remembering
+from .evaluation import open_encoder, remembering
 from .leaks import without_leaks
 from .metrics import mean, wilson
+from .prompt_all import prompt_all
 from .splits import CLIENTS, Item, Split
 from .systems import PLAIN_ARMS, answers, chosen
 from .taubench import AIRLINE, RETAIL, Decision, TauBench
@@ -57,25 +58,12 @@ def measure(session: Session) -> Figures:
 
 def plain_llm(session: Session) -> Figures:
     """The small local LLM alone: the card, of the whole catalog, under which the state is likeliest."""
-    from compendia.router.likelihood import load_likelihood_reranker
-    from compendia.router.render import render_card
-    from compendia.router.score_cache import CachedReranker
-
     data = _read(session)
-    reranker = CachedReranker(load_likelihood_reranker(), session.caches / "scores.sqlite")
     figures: dict[str, float] = {}
     for domain in (RETAIL, AIRLINE):
-        catalog = data.catalogs[domain]
-        cards = [render_card(tool, (), ()) for tool in catalog.tools]
-        names = [alias(tool.title) for tool in catalog.tools]
-        asked = [
-            query for split in splits_of(data, domain) for query in split.queries[: session.options.limit]
-        ]
-        rankings = []
-        for query in session.track(asked, f"{domain} with the local LLM"):
-            scores = reranker.score(query.text, cards)
-            rankings.append([names[at] for at in (-scores).argsort(kind="stable")[:K]])
-        found = keep(session, f"{domain}_llm", Evaluation(asked, rankings))
+        parts = splits_of(data, domain)
+        asked = [query for split in parts for query in split.queries[: session.options.limit]]
+        found = prompt_all(session, f"{domain}_llm", data.catalogs[domain].tools, parts[0].names, asked)
         figures[f"acc@1/{domain}@llm"] = mean(found.first())
         session.intervals[f"acc@1/{domain}@llm"] = wilson(found.first())
     return figures

@@ -10,11 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compendia.contract import ErrorCode, error
+
 from .benchmark import Benchmark, Figures, Options, Part, Session
 from .datasets import Query, stratified
 from .evaluation import Evaluation, K, open_encoder, read_split, remembering
 from .metatool import PUBLISHED_SEED
 from .metrics import harmonic_interval, harmonic_mean, mean, wilson
+from .prompt_all import ARM as PROMPT_ALL
+from .prompt_all import prompt_all, sample
 from .reranking import with_local_llm
 from .snapshots import federated
 from .splits import LABELLED, ZERO
@@ -23,6 +27,8 @@ from .systems import FEDERATED, PLAIN_ARMS, answers, chosen
 ARMS = ("docs-only", "centralized", *PLAIN_ARMS)
 LLM_LABELLED = 300
 """Labelled queries that the LLM is asked, drawn; of zero-label ones it is asked all."""
+PROMPT_ALL_QUERIES = 60
+"""Queries of each group that the LLM is asked with every tool's card: seconds each."""
 
 RECALL = f"recall@{K}"
 FIGURES = (LABELLED, ZERO, "H", RECALL)
@@ -67,6 +73,17 @@ def measure(session: Session, split_name: str, seed: int, arms: Sequence[str], l
     return figures
 
 
+def shown_all(session: Session, split_name: str) -> Figures:
+    """Figures of the local LLM that is shown every tool, on a sample of the published draw."""
+    split = session.split(split_name, PUBLISHED_SEED)
+    queries = sample(asked(split.queries, session.options.limit), PROMPT_ALL_QUERIES)
+    session.notes[PROMPT_ALL] = {
+        group: sum(query.group == group for query in queries) for group in (LABELLED, ZERO)
+    }
+    found = prompt_all(session, PROMPT_ALL, split.documentation.tools, split.names, queries)
+    return told(session, found, f"@{PROMPT_ALL}")
+
+
 def asked(queries: tuple[Query, ...], limit: int | None) -> tuple[Query, ...]:
     """The queries, or a sample with both groups in it, evenly over each."""
     if limit is None:
@@ -85,23 +102,37 @@ def llm_sample(queries: Sequence[Query], seed: int, wanted: int = LLM_LABELLED) 
     return tuple(query for at, query in enumerate(queries) if query.group == ZERO or at in drawn)
 
 
-def benchmark(name: str, about: str, split_name: str, *, drawn: bool) -> Benchmark:
-    """The benchmark of a split; `drawn` where the split depends on the seed, so that --seed repeats it."""
+def benchmark(name: str, about: str, split_name: str, *, drawn: bool, few_tools: bool) -> Benchmark:
+    """The benchmark of a split.
+
+    drawn: the split depends on the seed, so that --seed repeats it. few_tools: few enough for prompt-all.
+    """
+    known = (*ARMS, PROMPT_ALL) if few_tools else ARMS
 
     def published(options: Options) -> bool:
         return not drawn or PUBLISHED_SEED in options.seeds
+
+    def without_llm(options: Options) -> tuple[str, ...]:
+        return tuple(arm for arm in chosen(options.arms, known) if arm != PROMPT_ALL)
+
+    def shows_all(options: Options) -> bool:
+        if PROMPT_ALL not in chosen(options.arms, known) or not published(options):
+            return False
+        if options.llm == "none" and PROMPT_ALL in options.arms:
+            raise error(ErrorCode.USAGE, f"the arm {PROMPT_ALL} needs an LLM", "--arm", "add --llm local")
+        return options.llm != "none"
 
     def router(session: Session) -> Figures:
         return measure(session, split_name, PUBLISHED_SEED, (FEDERATED,))
 
     def plain(session: Session) -> Figures:
-        return measure(session, split_name, PUBLISHED_SEED, chosen(session.options.arms, ARMS))
+        return measure(session, split_name, PUBLISHED_SEED, without_llm(session.options))
 
     def llm(session: Session) -> Figures:
         return measure(session, split_name, PUBLISHED_SEED, (), llm=True)
 
     def others(session: Session) -> Figures:
-        arms = (FEDERATED, *chosen(session.options.arms, ARMS))
+        arms = (FEDERATED, *without_llm(session.options))
         figures: dict[str, float] = {}
         for seed in session.options.seeds:
             if seed != PUBLISHED_SEED:
@@ -118,7 +149,12 @@ def benchmark(name: str, about: str, split_name: str, *, drawn: bool) -> Benchma
         Part(
             tuple(f"{key}@*" for key in FIGURES),
             plain,
-            lambda options: bool(options.arms) and published(options),
+            lambda options: bool(without_llm(options)) and published(options),
+        ),
+        Part(
+            tuple(f"{key}@{PROMPT_ALL}" for key in FIGURES),
+            lambda session: shown_all(session, split_name),
+            shows_all,
         ),
     ]
     if drawn:
@@ -133,11 +169,16 @@ def benchmark(name: str, about: str, split_name: str, *, drawn: bool) -> Benchma
 
 
 METATOOL_ZERO = benchmark(
-    "metatool-zero", "tools with and without experience, on MetaTool's 2,823 queries", "metatool", drawn=True
+    "metatool-zero",
+    "tools with and without experience, on MetaTool's 2,823 queries",
+    "metatool",
+    drawn=True,
+    few_tools=True,
 )
 SEALTOOLS_ZERO = benchmark(
     "sealtools-zero",
     "tools with and without experience, on Seal-Tools' 1,354 queries",
     "sealtools",
     drawn=False,
+    few_tools=False,
 )
