@@ -100,19 +100,21 @@ def remembering_texts(encoder: Encoder, texts: Sequence[str]) -> QueryMemory:
 
 
 def read_split(session: Session, name: str, encoder: Encoder, seed: int | None = None) -> Split:
-    """A split of the datasets without the experience that leaks into its queries; the manifest says what
-    went."""
+    """A split of the datasets, `cleaned`."""
     drawn = session.options.seed if seed is None else seed
-    split = session.split(name, drawn)
-    clean, found = session.once(f"clean/{name}/{drawn}", lambda: without_leaks(split, encoder))
-    session.notes |= {
-        f"split/{name}/{drawn}": {
-            "tools": len(set(clean.names.values())),
-            "experience": len(clean.experience),
-            "tools_with_experience": len(clean.experienced()),
-            "queries": len(clean.queries),
-            "leaks": found.counts(),
-        }
+    return cleaned(session, session.split(name, drawn), encoder, f"{name}/{drawn}")
+
+
+def cleaned(session: Session, split: Split, encoder: Encoder, name: str) -> Split:
+    """A split without the experience that leaks into its queries, made once; the manifest says under
+    `split/NAME` what went."""
+    clean, found = session.once(f"clean/{name}", lambda: without_leaks(split, encoder))
+    session.notes[f"split/{name}"] = {
+        "tools": len(set(clean.names.values())),
+        "experience": len(clean.experience),
+        "tools_with_experience": len(clean.experienced()),
+        "queries": len(clean.queries),
+        "leaks": found.counts(),
     }
     return clean
 

@@ -8,6 +8,7 @@ from .abstain import ABSTAIN
 from .benchmark import Benchmark
 from .cost import COST
 from .default_weights import DEFAULT_WEIGHTS
+from .dev_mixed import DEV_MIXED
 from .imports import IMPORTS
 from .misattribution import MISATTRIBUTION
 from .multilingual import MULTILINGUAL
@@ -31,6 +32,7 @@ BENCHMARKS = (
     TYPING,
     ORACLE,
     RENDERING,
+    DEV_MIXED,
     DEFAULT_WEIGHTS,
     ABSTAIN,
     MULTILINGUAL,

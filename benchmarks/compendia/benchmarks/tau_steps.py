@@ -14,23 +14,18 @@ step that asks the user, or thinks, is not asked for. The figures can be compare
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from compendia.contract import Compendium
 
 from . import taubench
 from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import Query, alias, files_of
-from .evaluation import open_encoder, remembering
-from .leaks import without_leaks
+from .evaluation import cleaned, open_encoder, remembering
 from .metrics import mean, wilson
 from .prompt_all import prompt_all
 from .splits import CLIENTS, Item, Split
 from .systems import PLAIN_ARMS, answers, chosen
 from .taubench import AIRLINE, RETAIL, Decision, TauBench
-
-if TYPE_CHECKING:
-    from compendia.text.encode import Encoder
 
 ROUTERS = ("federated", "centralized", "docs-only")
 FOLDS = 5
@@ -42,7 +37,7 @@ def measure(session: Session) -> Figures:
     arms = dict.fromkeys((*ROUTERS, *chosen(session.options.arms, PLAIN_ARMS)))
     figures: dict[str, float] = {}
     for domain in (RETAIL, AIRLINE):
-        parts = [_clean(session, split, encoder) for split in splits_of(data, domain)]
+        parts = [cleaned(session, split, encoder, split.name) for split in splits_of(data, domain)]
         queries = [split.queries[: session.options.limit] for split in parts]
         memory = remembering(encoder, [query for asked in queries for query in asked])
         for arm in arms:
@@ -107,17 +102,6 @@ def _read(session: Session) -> TauBench:
     for name, path in files_of(taubench.NAME, folder, taubench.FILES).items():
         session.record_input(f"{taubench.NAME}/{name}", path)
     return session.once(taubench.NAME, lambda: taubench.read_taubench(folder))
-
-
-def _clean(session: Session, split: Split, encoder: Encoder) -> Split:
-    """The split without experience that is the text of a decision that is asked."""
-    clean, leaks = session.once(f"clean/{split.name}", lambda: without_leaks(split, encoder))
-    session.notes[f"split/{split.name}"] = {
-        "experience": len(clean.experience),
-        "queries": len(clean.queries),
-        "leaks": leaks.counts(),
-    }
-    return clean
 
 
 TAUBENCH = Benchmark(
