@@ -11,8 +11,8 @@ import pytest
 
 from compendia.benchmarks import contradictions, metatool, splits
 from compendia.benchmarks.benchmark import Options, Session
-from compendia.benchmarks.contested import POLICY, Contest, snapshots
 from compendia.benchmarks.contradictions import DESIGNS, VOTES, Injected, Votes
+from compendia.benchmarks.merge_arms import POLICY, Contest, snapshots
 from compendia.benchmarks.rendering import flat_entry
 from compendia.benchmarks.splits import Item, Split
 from compendia.contract import Precaution, Scenario, StanceConflict

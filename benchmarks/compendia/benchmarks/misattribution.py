@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from .benchmark import Benchmark, Figures, Part, Session
-from .contested import POLICY, RATES, Contest
 from .contradictions import VOTES, Votes, confusable, misattribute
 from .datasets import stratified
 from .evaluation import Evaluation, open_encoder, read_split, remembering
+from .merge_arms import POLICY, RATES, Contest
 from .metrics import ALL
 from .splits import LABELLED
 from .stb_federated import difference

@@ -15,9 +15,9 @@ from compendia.contract.document import record_json
 from compendia.contract.strict_json import canonical
 
 from .benchmark import Benchmark, Figures, Part, Session
-from .contested import snapshots
 from .datasets import stratified
 from .evaluation import K, open_encoder, read_split, remembering
+from .merge_arms import snapshots
 from .oracle import Forced, documentation_card, ordered_by_llm
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from .benchmark import Benchmark, Figures, Part, Session
-from .contested import POLICY, RATES, Contest
 from .contradictions import DESIGNS, Design, contradict
 from .datasets import stratified
 from .evaluation import Evaluation, open_encoder, read_split, remembering
+from .merge_arms import POLICY, RATES, Contest
 from .misattribution import accuracy
 
 SPLIT = "stb-g3"

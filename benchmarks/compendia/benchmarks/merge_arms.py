@@ -1,4 +1,4 @@
-"""The arms of a contradiction experiment: one set of contributions, merged under every policy.
+"""Arms that differ in how contributions are merged: one set of them, merged under every policy.
 
 Clients publish twice: when two thirds of their requests had been made, and when all had. So the delayed
 policy, which shows dissent one round late, knows of two thirds of it.
