@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from functools import cache
-
 import numpy as np
 import pytest
 from harbour import harbour
+from yard import ENCODER, yard
 
-from compendia.contract import Scenario, Snapshot, ToolMetadata
+from compendia.contract import Snapshot
 from compendia.router.calibrate import Background
 from compendia.router.fit import fit
 from compendia.router.index import HybridIndex
@@ -17,61 +15,15 @@ from compendia.router.metric import ENOUGH_TOOLS, learn, plain, prototypes, unit
 from compendia.router.retrieve import load_revision
 from compendia.router.weights import default_weights
 from compendia.router.worlds import Sample
-from compendia.text.encode import HashingEncoder
-
-THINGS = (
-    "barge",
-    "crane",
-    "buoy",
-    "sluice",
-    "ferry",
-    "winch",
-    "anchor",
-    "pilot",
-    "tug",
-    "mast",
-    "hull",
-    "keel",
-)
-ACTS = ("book", "inspect", "paint", "measure", "repair", "insure", "lease")
-PLACES = ("Visby", "Turku", "Riga", "Gdansk", "Aarhus", "Bergen", "Tromso", "Oulu", "Kiel")
-
-
-class Remembering(HashingEncoder):
-    """Encodes each text once."""
-
-    _row = cache(HashingEncoder._row)
-
-
-ENCODER = Remembering()
-
-
-def _snapshot(used: int, requests: int = 12) -> Snapshot:
-    """Tools for acts on things; the first `used` have requests in which words of their own recur."""
-    draw = random.Random(5)
-    tools, scenarios = [], []
-    pairs = [(act, thing) for thing in THINGS for act in ACTS]
-    for number, (act, thing) in enumerate(pairs):
-        name = f"harbour.example/yard/{act}_{thing}"
-        tools.append(ToolMetadata(id=name, title=f"{act} {thing}", description=f"{act.title()} a {thing}."))
-        slang = f"q{number}x{number * 7 % 11}"
-        if number < used:
-            scenarios += [
-                Scenario(
-                    tool=name, text=f"{slang} the {thing} at {draw.choice(PLACES)} no {n}, please {slang}"
-                )
-                for n in range(requests)
-            ]
-    return harbour(tools=tools, scenarios=scenarios, precautions=(), conflicts=(), usage=())
 
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
-    return _snapshot(60)
+    return yard(60)
 
 
 def test_with_little_experience_the_default_weights_hold() -> None:
-    index = HybridIndex(_snapshot(ENOUGH_TOOLS - 1), ENCODER)
+    index = HybridIndex(yard(ENOUGH_TOOLS - 1), ENCODER)
     prior = default_weights(index.documented.words)
     assert fit(index, ENCODER, Background(ENCODER), prior) == prior.cautious()
 
@@ -96,9 +48,10 @@ def test_documentation_keeps_its_weights_and_none_is_negative(snapshot: Snapshot
     assert all(value >= 0 for name, value in weights.flat().items() if name != "gate/bias")
 
 
-def test_a_world_hides_whole_tools_and_never_shows_what_it_asks(snapshot: Snapshot) -> None:
+@pytest.mark.parametrize("topics", [False, True])
+def test_a_world_hides_whole_tools_and_never_shows_what_it_asks(snapshot: Snapshot, topics: bool) -> None:
     index = HybridIndex(snapshot, ENCODER)
-    world = Sample(index, ENCODER, Background(ENCODER)).world(0, learned=True)
+    world = Sample(index, ENCODER, Background(ENCODER)).world(0, learned=True, topics=topics)
     assert not (world.hidden & world.shown).any()
     assert world.hidden.any()
     assert not world.used[world.gold[world.hidden].any(axis=0)].any()

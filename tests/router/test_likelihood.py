@@ -156,6 +156,7 @@ class Lengths:
     """A reranker whose scores are the lengths of the cards."""
 
     fingerprint = "lengths-1"
+    listwise = False
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
         return np.array([len(card.text) for card in cards], np.float64)
@@ -170,6 +171,17 @@ def test_kept_scores_are_not_computed_again(tmp_path: Path) -> None:
         again.score(QUERY, CARDS).tolist()[:2] == scores.tolist() == Lengths().score("", CARDS[:2]).tolist()
     )
     assert (first.scored, again.scored) == (2, 1)
+
+
+def test_scores_of_cards_among_others_are_kept_by_all_of_them(tmp_path: Path) -> None:
+    among = Lengths()
+    among.listwise = True
+    kept = CachedReranker(among, tmp_path / "scores.sqlite")
+    kept.score(QUERY, CARDS)
+    kept.score(QUERY, CARDS[::-1])
+    assert kept.scored == len(CARDS)
+    kept.score(QUERY, CARDS[1:])
+    assert kept.scored == 2 * len(CARDS) - 1
 
 
 def test_scores_of_another_reranker_or_query_are_not_taken(tmp_path: Path) -> None:

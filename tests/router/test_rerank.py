@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compendia.contract import CompendiaError, ErrorCode
-from compendia.router.rerank import check_scores, combine, permutation
+from compendia.router.rerank import DEFAULT_RERANK, RerankWeights, check_scores, combine, permutation
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -27,24 +27,28 @@ def test_ties_keep_the_order_of_retrieval() -> None:
 @given(st.lists(st.tuples(FINITE, FINITE), min_size=1, max_size=12))
 def test_weight_zero_is_retrieval(pairs: list[tuple[float, float]]) -> None:
     retrieval, rerank = zip(*pairs, strict=True)
-    assert combine(retrieval, rerank, 0.0).tolist() == list(retrieval)
+    unused = [False] * len(pairs)
+    assert combine(retrieval, rerank, unused, RerankWeights(0.0)).tolist() == list(retrieval)
 
 
 @given(st.lists(st.tuples(FINITE, FINITE), min_size=1, max_size=12), st.randoms())
 def test_combining_follows_the_cards(pairs: list[tuple[float, float]], random: object) -> None:
     shuffled = list(range(len(pairs)))
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first = combine(*zip(*pairs, strict=True), 0.5)
-    second = combine(*zip(*(pairs[i] for i in shuffled), strict=True), 0.5)
+    used = [place % 2 == 0 for place in range(len(pairs))]
+    weights = RerankWeights(0.5, -1.0)
+    first = combine(*zip(*pairs, strict=True), used, weights)
+    second = combine(*zip(*(pairs[i] for i in shuffled), strict=True), [used[i] for i in shuffled], weights)
     np.testing.assert_allclose(second, first[shuffled], rtol=1e-9, atol=1e-6)
 
 
 def test_a_constant_shift_of_the_rerank_scores_changes_nothing() -> None:
-    np.testing.assert_allclose(combine([2, 1], [-50, -49], 0.5), combine([2, 1], [0, 1], 0.5))
+    near, far = (combine([2, 1], shifted, [True, False], DEFAULT_RERANK) for shifted in ([0, 1], [-50, -49]))
+    np.testing.assert_allclose(near, far)
 
 
 def test_nothing_to_order() -> None:
-    assert permutation(combine([], [], 1.0)) == []
+    assert permutation(combine([], [], [], DEFAULT_RERANK)) == []
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from compendia.text.places import CACHE_VARIABLE, cache_directory, vectors_file
+from compendia.text.places import CACHE_VARIABLE, cache_directory, scores_file, vectors_file
 
 
 def test_the_variable_names_the_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "here"))
     assert cache_directory() == tmp_path / "here"
-    assert vectors_file().parent == tmp_path / "here"
+    assert vectors_file().parent == scores_file().parent == tmp_path / "here"
+    assert vectors_file() != scores_file()
 
 
 def test_else_it_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

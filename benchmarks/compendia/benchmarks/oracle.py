@@ -112,16 +112,17 @@ def ordered(arm: str) -> Callable[[Session], Figures]:
 
     def measure(session: Session) -> Figures:
         router, found, names = candidates(session, arm)
-        return ordered_by_llm(session, router, found, names, arm, documentation_card)
+        return ordered_by_llm(session, router, found, names, arm, typed_card)
 
     return measure
 
 
-def documentation_card(router: Router, tool: str) -> Card:
-    """The typed card. The local LLM reads its documentation alone (`likelihood`)."""
+def typed_card(router: Router, tool: str) -> Card:
+    """The typed card as the local LLM reads it: documentation and typical requests."""
     from compendia.router.render import render_card
 
-    return render_card(router.revision.tool(tool))
+    index = router.revision.index
+    return render_card(router.revision.tool(tool), typical=index.scenarios.typical(index.row[tool]))
 
 
 def ordered_by_llm(
@@ -134,14 +135,16 @@ def ordered_by_llm(
 ) -> Figures:
     """`acc@1/GROUP@ARM` of the local LLM beside the retrieval scores, and `llm_alone/GROUP@ARM`."""
     from compendia.router.rerank import combine, permutation
-    from compendia.router.route import RERANK_WEIGHT
+    from compendia.router.rerank_fit import fit_rerank
 
     reranker = local_reranker(session)
+    weights = fit_rerank(router.revision, router.encoder, reranker)
     together, alone = list[list[str]](), list[list[str]]()
     for one in session.track(found, f"{arm} with the local LLM"):
         cards = [card(router, candidate.tool) for candidate in one.candidates]
         scores = reranker.score(one.query.text.strip(), cards)
-        both = combine([candidate.score for candidate in one.candidates], scores, RERANK_WEIGHT)
+        used = [candidate.features["used"] > 0 for candidate in one.candidates]
+        both = combine([candidate.score for candidate in one.candidates], scores, used, weights)
         for answers, order in ((together, permutation(both)), (alone, permutation(scores))):
             answers.append([names[one.candidates[place].tool] for place in order])
     queries = [one.query for one in found]

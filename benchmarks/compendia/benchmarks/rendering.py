@@ -18,7 +18,7 @@ from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import stratified
 from .evaluation import K, open_encoder, read_split, remembering
 from .merge_arms import snapshots
-from .oracle import Forced, documentation_card, ordered_by_llm
+from .oracle import Forced, ordered_by_llm, typed_card
 
 if TYPE_CHECKING:
     from compendia.router.render import Card
@@ -86,6 +86,6 @@ RENDERING = Benchmark(
             lambda options: options.llm != "none",
         )
         for merge in MERGES
-        for rendering, card in (("typed", documentation_card), ("flat", flat_card))
+        for rendering, card in (("typed", typed_card), ("flat", flat_card))
     ),
 )

@@ -1,4 +1,4 @@
-"""Where the programs of a machine keep what can be made again: unpacked models, vectors of documents."""
+"""Where the programs of a machine keep what can be made again: unpacked models, vectors and scores."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def vectors_file() -> Path:
     Safe to share: it holds vectors and digests of documents, never a text and nothing of queries.
     """
     return cache_directory() / "vectors.sqlite"
+
+
+def scores_file() -> Path:
+    """A reranker's scores of the requests that snapshots hold, by digests; nothing of what people ask."""
+    return cache_directory() / "scores.sqlite"

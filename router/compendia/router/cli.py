@@ -90,7 +90,7 @@ def serve(
     from compendia.contract import ErrorCode, error
     from compendia.contract.document import read_bytes, snapshot_loads
     from compendia.text.encode import load_encoder
-    from compendia.text.places import vectors_file
+    from compendia.text.places import scores_file, vectors_file
     from compendia.wire.fetch import fetch_snapshot
     from compendia.wire.server import Limits
     from compendia.wire.server import serve as run
@@ -105,7 +105,7 @@ def serve(
     loaded = load_encoder(encoder, cache=cache or vectors_file())
     if snapshot is not None:
         file = snapshot
-        holder = Holder(lambda _: snapshot_loads(read_bytes(file)), loaded, orderer)
+        holder = Holder(lambda _: snapshot_loads(read_bytes(file)), loaded, orderer, scores=scores_file())
         holder.refresh()
     else:
         holder = Holder(
@@ -114,6 +114,7 @@ def serve(
             orderer,
             poll,
             lambda: newest_revision(aggregator),
+            scores_file(),
         )
     with holder:
         run([RouterService(holder)], address, Limits(slots=slots), port_file=port_file)
@@ -228,7 +229,7 @@ def _plan(
 
     from compendia.contract.document import read_bytes, snapshot_loads
     from compendia.text.encode import load_encoder
-    from compendia.text.places import vectors_file
+    from compendia.text.places import scores_file, vectors_file
 
     from .route import Router
 
@@ -237,6 +238,7 @@ def _plan(
             snapshot_loads(read_bytes(snapshot)),
             load_encoder(encoder, cache=cache or vectors_file()),
             _make_reranker(reranker, endpoint_url, endpoint_model),
+            scores=scores_file(),
         )
     started = time.perf_counter()
     return loaded.route(query, k), (time.perf_counter() - started) * 1000

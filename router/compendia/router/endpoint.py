@@ -57,6 +57,8 @@ class EndpointReranker:
     key_variable: str = KEY_VARIABLE
     _level: int = field(default=0, repr=False)
 
+    listwise = True
+
     @property
     def fingerprint(self) -> str:
         """Digest of server, model, prompt, card version and rotations."""

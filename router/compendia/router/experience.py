@@ -9,6 +9,7 @@ import numpy as np
 
 from compendia.contract import Compendium, Conflict, Precaution, Scenario, StanceConflict
 
+from .typical import typical
 from .vectors import Rows, Scores, VectorIndex, Vectors
 
 POOL = 128
@@ -67,10 +68,18 @@ class ExperienceIndex:
         scores, rows = self.vectors.search(query, POOL)
         return scores, self.owners[rows], self._weights[rows]
 
+    def typical(self, tool: int) -> list[str]:
+        """The texts that tell most about what one tool (a row) is used for."""
+        rows = self._rows(tool)
+        return [self.entries[row].text for row in rows[typical(self.vectors.vectors()[rows])]]
+
+    def _rows(self, tool: int) -> Rows:
+        first, last = np.searchsorted(self.owners, [tool, tool + 1])
+        return np.arange(first, last, dtype=np.int64)
+
     def of_tool(self, query: Vectors, tool: int, k: int) -> list[tuple[Entry, float]]:
         """The k entries of one tool (a row) nearest to the query, with their cosines, nearest first."""
-        first, last = np.searchsorted(self.owners, [tool, tool + 1])
-        rows = np.arange(first, last, dtype=np.int64)
+        rows = self._rows(tool)
         scores = self.vectors.scores(query, rows)
         order = np.argsort(-scores, kind="stable")[:k]
         return [(self.entries[rows[at]], float(scores[at])) for at in order]

@@ -1,9 +1,11 @@
 """Fitting the ranker's weights from a snapshot alone (see `worlds` for what is asked).
 
 Two parts, each a maximum likelihood with a penalty on the distance to the default weights, so that little
-data moves them little: experience (conditional logit over the hardest rivals among used tools), and with
-that held fixed the gate, in which requests for unused and for used tools have fixed shares: how many of
-either kind a snapshot holds is no evidence of what will be asked. Documentation keeps the default weights.
+data moves them little: experience (conditional logit over the hardest rivals among used tools, some tools
+hidden), and with that held fixed the gate, in which requests for unused and for used tools have fixed shares:
+how many of either kind a snapshot holds is no evidence of what will be asked. The gate is fitted where whole
+topics are hidden: beside its siblings' requests a hidden tool's look like theirs, and the gate would learn
+that nearness means nothing. Documentation keeps the default weights.
 Deterministic: draws are seeded, and the weights rounded beyond the last bits that a machine may move.
 """
 
@@ -27,9 +29,9 @@ from .mixture import Array, gate_columns, log_shares, total
 from .weights import DIGITS, GATE, Weights
 from .worlds import Sample, World
 
-WORLDS = 4
+WORLDS = 2
 ENOUGH_REQUESTS = 40
-LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 1.5, 1 / 3
+LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 1.5, 0.3
 """That the gate opens with nearness at least so fast, that experience may cost a tool it does not match so
 much, and which share of the requests is taken to be for tools that nobody used. Chosen on catalogs that mix
 MetaTool's tools with ToolBench G3's, used and unused ones of either. There, weights of documentation that
@@ -46,14 +48,11 @@ def fit(
     if len(np.unique(index.scenarios.owners)) < ENOUGH_TOOLS:
         return prior.cautious()
     sample = Sample(index, encoder, background)
-    worlds = [sample.world(seed, learned=learned) for seed in range(WORLDS)]
-    if (
-        min(sum(int(w.hidden.sum()) for w in worlds), sum(int(w.shown.sum()) for w in worlds))
-        < ENOUGH_REQUESTS
-    ):
+    topics = [sample.world(seed, learned=learned, topics=True) for seed in range(WORLDS)]
+    if min(sum(w.hidden.sum() for w in topics), sum(w.shown.sum() for w in topics)) < ENOUGH_REQUESTS:
         return prior.cautious()
-    experience = _experience(worlds, prior)
-    gate, unlike = _gate(worlds, prior.documentation, experience, prior)
+    experience = _experience([sample.world(seed, learned=learned) for seed in range(WORLDS)], prior)
+    gate, unlike = _gate(topics, prior.documentation, experience, prior)
     return Weights.of(Weights(prior.documentation, experience, gate, unlike).flat())
 
 

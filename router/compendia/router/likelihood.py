@@ -2,13 +2,15 @@
 
 log P(query | card) ranks well where asking the same small model to pick a letter does not (FACTS section 4;
 Ponte & Croft, SIGIR 1998; Sachan et al., EMNLP 2022). Most tokens of a query are as likely under any card and
-only add noise, so a token counts by its *lift*, log P(token | card) - log P(token | empty card), and only
-where the lift is positive: the score is the Euclidean norm of the positive lifts, in nats. On 400 training
-queries of ToolBench G3 that gains 3.5 points over retrieval (2.9 standard errors) where the plain sum of log
-probabilities gains 1.5 (1.3); see `benchmarks/README.md`.
+only add noise, so a token counts by its *lift*, log P(token | card) - log P(token | empty card), in full
+where it is positive and by a quarter where it is not; the sum is divided by the root of their number. Weighed
+as fitted on snapshots (`rerank_fit`), that took 200 + 150 training requests of MetaTool for used and for
+unused tools from 0.79 and 0.51 to 0.81 and 0.59, and 110 + 80 of ToolBench G3 from 0.89 and 0.69 to 0.93 and
+0.74; with all lifts in full, 0.83 and 0.60, and 0.91 and 0.71.
 
-The model reads a card's brief documentation alone. Experience is evidence for the ranker: read by the model,
-a precaution like the query would make that query likelier, and count for the tool that it warns of.
+The model reads a card's brief documentation and typical requests that the tool served. What warns of a tool
+is evidence for the ranker: read by the model, a precaution like the query would make that query likelier, and
+count for the tool that it warns of.
 The attention over a card is computed once and kept, and all cards are read in one pass, so a query costs its
 own tokens per card and nothing else.
 """
@@ -36,6 +38,9 @@ MAX_PREFIX_TOKENS = 640
 MAX_PROMPT_TOKENS = 64
 MAX_QUERY_TOKENS = 256
 MAX_QUERY = 16_384
+
+UNLIKELIER = 0.25
+"""What it counts that a card makes a token unlikelier, beside one that it makes likelier."""
 
 EMPTY_CARD = Card(
     "Tool: Example\nCategory: Other\nDescription: A tool.\nEndpoints:\n- Get; Does: Gets the data."
@@ -85,6 +90,8 @@ class LikelihoodReranker:
     float32). Threads may share it: they take turns, as torch uses every core for each.
     """
 
+    listwise = False
+
     def __init__(self, model: LanguageModel, *, prompt: str = PROMPT, cache_bytes: int = 1 << 30) -> None:
         self._model = model
         self._prompt = prompt
@@ -94,7 +101,7 @@ class LikelihoodReranker:
     @property
     def fingerprint(self) -> str:
         """Digest of weights, precision, prompt, card version and the empty card."""
-        settings = f"lift {self._model.fingerprint} {RENDER_VERSION} {self._prompt} {EMPTY_CARD.text}"
+        settings = f"lift/2 {self._model.fingerprint} {RENDER_VERSION} {self._prompt} {EMPTY_CARD.text}"
         return "likelihood-" + hashlib.sha256(settings.encode()).hexdigest()[:16]
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
@@ -148,12 +155,14 @@ def _read(card: Card) -> str:
 
 
 def lifted(given: NDArray[np.float64], empty: NDArray[np.float64]) -> float:
-    """The norm of the positive lifts of a query's tokens, in nats; both arrays are (query tokens,).
+    """The lifts of a query's tokens together, in nats; both arrays are (query tokens,).
 
-    >>> lifted(np.array([-1.0, -2.0, -9.0]), np.array([-4.0, -6.0, -1.0]))
-    5.0
+    >>> lifted(np.array([-1.0, -2.0, -9.0, -1.0]), np.array([-4.0, -6.0, -1.0, -1.0]))
+    2.5
     """
-    return float(np.linalg.norm(np.maximum(given - empty, 0.0)))
+    lifts = given - empty
+    counted = np.where(lifts > 0, lifts, UNLIKELIER * lifts)
+    return float(counted.sum() / np.sqrt(max(1, len(lifts))))
 
 
 def load_likelihood_reranker(*, threads: int = 0, cache_bytes: int = 1 << 30) -> LikelihoodReranker:

@@ -16,20 +16,21 @@ from compendia.contract import Conflict, Record, ToolMetadata
 from compendia.contract.signature import FieldSignature, key_fields, signatures
 from compendia.contract.strict_json import canonical
 
-RENDER_VERSION = 2
+RENDER_VERSION = 3
 MAX_TEXT = 320
 MAX_NAMES = 12
 MAX_RECORDS = 16
 MAX_PREFIX = 2400
 MAX_EVIDENCE = 1200
+MAX_TYPICAL = 120
 
 
 @dataclass(frozen=True)
 class Card:
     """A tool as text. `prefix` at most MAX_PREFIX characters, `evidence` at most MAX_EVIDENCE or empty.
 
-    brief: the prefix without what each endpoint takes and returns, for a model too small to use the lists;
-    where empty, the prefix is brief already.
+    brief: for a model too small to use the lists: the prefix without what each endpoint takes and returns,
+    and typical requests; where empty, the prefix is brief already.
     """
 
     prefix: str
@@ -43,10 +44,17 @@ class Card:
 
 
 def render_card(
-    tool: ToolMetadata, nearest: Sequence[Record] = (), conflicts: Sequence[Conflict] = ()
+    tool: ToolMetadata,
+    nearest: Sequence[Record] = (),
+    conflicts: Sequence[Conflict] = (),
+    typical: Sequence[str] = (),
 ) -> Card:
-    """The card of a tool. `nearest`: its records near the query, nearest first; `conflicts`: its own."""
-    return Card(render_prefix(tool), render_evidence(nearest, conflicts), render_prefix(tool, brief=True))
+    """The card of a tool. `nearest`: its records near the query, nearest first; `conflicts`: its own;
+    `typical`: requests that it served, whatever is asked."""
+    lines = [f"- {clip(one_line(text), MAX_TYPICAL)}" for text in typical]
+    examples = ["Examples of requests:", *lines] if lines else []
+    brief = "\n".join([render_prefix(tool, brief=True), *examples])
+    return Card(render_prefix(tool), render_evidence(nearest, conflicts), brief)
 
 
 def render_prefix(tool: ToolMetadata, *, brief: bool = False) -> str:

@@ -7,6 +7,7 @@ pass `tests/conformance/test_reranker.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +20,37 @@ from .render import Card
 Scores = NDArray[np.float64]
 
 
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class RerankWeights:
+    """What a reranker's scores count beside retrieval's (`rerank_fit`).
+
+    model: how much one of the reranker's units counts, in nats, >= 0. used: what is added for a tool that has
+    been used, in nats: its card shows requests, so a query reads likelier after it, right or wrong.
+    """
+
+    model: float
+    used: float = 0.0
+
+    def flat(self) -> dict[str, float]:
+        """`{"rerank/model" | "rerank/used": weight}`, rounded."""
+        return {"rerank/model": round(self.model, DIGITS), "rerank/used": round(self.used, DIGITS)}
+
+
+DEFAULT_RERANK = RerankWeights(1.0)
+"""For snapshots with too little experience to fit from: what is best for the local model (`likelihood`) where
+ToolBench G3 is documented and nothing else is known."""
+
+
 class Reranker(Protocol):
-    """Scores the cards of a few candidates for one query. The order of the cards must not matter."""
+    """Scores the cards of a few candidates for one query. The order of the cards must not matter.
+
+    listwise: whether the score of a card depends on which others it is shown with.
+    """
+
+    listwise: bool
 
     @property
     def fingerprint(self) -> str:
@@ -32,18 +62,25 @@ class Reranker(Protocol):
         ...
 
 
-def combine(retrieval: Sequence[float] | Scores, rerank: Sequence[float] | Scores, weight: float) -> Scores:
-    """Add `weight` times the rerank scores, about their mean, to the retrieval scores; shape (k,).
+def combine(
+    retrieval: Sequence[float] | Scores,
+    rerank: Sequence[float] | Scores,
+    used: Sequence[bool] | NDArray[np.bool_],
+    weights: RerankWeights,
+) -> Scores:
+    """The retrieval scores, and what the rerank scores add about their mean; shape (k,).
 
     Both are taken as they are: the gaps of either carry how sure it is, and scaling each query's few
     candidates to one variance would throw that away.
     """
     first, second = np.asarray(retrieval, np.float64), np.asarray(rerank, np.float64)
-    if first.shape != second.shape or first.ndim != 1:
-        raise error(ErrorCode.INTERNAL, f"{first.shape} retrieval scores and {second.shape} rerank scores")
+    shown = np.asarray(used, np.float64)
+    if not first.shape == second.shape == shown.shape or first.ndim != 1:
+        shapes = f"{first.shape} retrieval scores, {second.shape} rerank scores, {shown.shape} marks of use"
+        raise error(ErrorCode.INTERNAL, shapes)
     if second.size == 0:
         return first
-    combined: Scores = first + weight * (second - second.mean())
+    combined: Scores = first + weights.model * (second - second.mean()) + weights.used * shown
     return combined
 
 

@@ -31,6 +31,7 @@ from .fit import fit
 from .index import HybridIndex, Matches
 from .query import EncodedQuery
 from .rank import candidates, features, reliability, score_weights
+from .rerank import DEFAULT_RERANK, RerankWeights
 from .vectors import Vectors
 from .weights import Weights, default_weights
 
@@ -41,7 +42,8 @@ T = TypeVar("T")
 class Revision:
     """A loaded snapshot. Fixed, so that a query which holds it sees one revision from start to end.
 
-    endpoint_vectors keeps what `endpoints` has encoded; it is a memo and changes no answer.
+    rerank: what a reranker counts, if there is one. endpoint_vectors keeps what `endpoints` has encoded; it
+    is a memo and changes no answer.
     """
 
     snapshot: Snapshot
@@ -58,6 +60,7 @@ class Revision:
     conflicts: Mapping[str, list[Conflict]]
     aliases: Mapping[str, list[str]]
     licence_disputes: Mapping[str, list[LicenceConflict]]
+    rerank: RerankWeights = DEFAULT_RERANK
     endpoint_vectors: dict[str, Vectors] = field(default_factory=dict)
 
     def tool(self, tool_id: str) -> ToolMetadata:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from compendia.contract import (
@@ -22,19 +25,18 @@ from .explain import explanation
 from .query import EncodedQuery, encode_all, read_query
 from .render import Card, render_card
 from .rerank import Reranker, check_scores, combine
+from .rerank_fit import fit_rerank
 from .retrieve import Revision, load_revision
+from .score_cache import CachedReranker
 from .steps import near, plan_step
 from .understand import clauses, sentences
+
+_LOG = logging.getLogger(__name__)
 
 SAME_TOPIC = 4
 """A part of a query becomes a step of its own only with a tool among the query's first four. With three, and
 the ranker before it was fitted, that found 0.66 of ToolBench G3's tools at a precision of 0.73, and 6 % of
 MetaTool's single-tool queries became several."""
-
-RERANK_WEIGHT = 0.5
-"""What a nat of the local model counts beside one of retrieval's. Chosen on ToolBench G3 (`likelihood`); with
-the fitted ranker, 200 MetaTool train rows over a mixed catalog gain most from 0.5 on: 0.79 to 0.82 on used
-tools, 0.43 to 0.53 on new ones."""
 
 
 class Router:
@@ -46,14 +48,15 @@ class Router:
         encoder: Encoder,
         reranker: Reranker | None = None,
         *,
-        rerank_weight: float = RERANK_WEIGHT,
+        scores: Path | None = None,
     ) -> None:
-        """reranker: orders the k candidates by its scores, times `rerank_weight`, beside retrieval's."""
+        """reranker: orders the k candidates by its scores beside retrieval's. scores: a file for its scores
+        of the snapshot's own requests, by which its weight is fitted; of what people ask nothing is kept."""
         self.encoder = encoder
         self.reranker = reranker
-        self._rerank_weight = rerank_weight
+        self._scores = scores
         self._refreshing = threading.Lock()
-        self._revision = load_revision(snapshot, encoder)
+        self._revision = self._load(snapshot)
 
     @property
     def revision(self) -> Revision:
@@ -63,9 +66,23 @@ class Router:
     def refresh(self, snapshot: Snapshot) -> int:
         """Swap in a snapshot; running queries end on the old one. Returns how many texts were encoded."""
         with self._refreshing:
-            loaded = load_revision(snapshot, self.encoder, self._revision)
+            loaded = self._load(snapshot, self._revision)
             self._revision = loaded
         return loaded.index.encoded
+
+    def _load(self, snapshot: Snapshot, previous: Revision | None = None) -> Revision:
+        """A reranker that fails while it is fitted counts by the default weights: it may come back."""
+        loaded = load_revision(snapshot, self.encoder, previous)
+        if self.reranker is None:
+            return loaded
+        asked = CachedReranker(self.reranker, self._scores) if self._scores else self.reranker
+        try:
+            return replace(loaded, rerank=fit_rerank(loaded, self.encoder, asked))
+        except CompendiaError as fault:
+            if fault.code is not ErrorCode.RERANKER_FAILED:
+                raise
+            _LOG.warning("the reranker counts by default weights: %s", fault)
+            return loaded
 
     def retrieve(self, query: str, k: int = 5) -> Ranking:
         """The k best tools, in the reranker's order if there is one. Raises EMPTY_QUERY, BAD_TEXT,
@@ -150,12 +167,14 @@ class Router:
             return ranking
         cards = [_card(revision, part, candidate.tool) for candidate in ranking.candidates]
         scores = check_scores(self.reranker.score(part.text, cards), len(cards))
-        both = combine([c.score for c in ranking.candidates], scores, self._rerank_weight)
+        used = [candidate.features["used"] > 0 for candidate in ranking.candidates]
+        both = combine([c.score for c in ranking.candidates], scores, used, revision.rerank)
         ordered = sorted(range(len(cards)), key=lambda at: -both[at])
         chosen = [
             ranking.candidates[at].model_copy(update={"rerank_score": float(scores[at])}) for at in ordered
         ]
-        return ranking.model_copy(update={"candidates": tuple(chosen)})
+        weights = {**ranking.weights, **revision.rerank.flat()}
+        return ranking.model_copy(update={"candidates": tuple(chosen), "weights": weights})
 
     def _noted(self, revision: Revision, part: EncodedQuery, ranking: Ranking, notes: list[str]) -> Ranking:
         try:
@@ -205,5 +224,8 @@ def _card(revision: Revision, part: EncodedQuery, tool_id: str) -> Card:
     scenarios, precautions, disputes = near(revision, part, tool)
     nearest = [entry.record for entry, _ in (*scenarios, *precautions)]
     return render_card(
-        tool, nearest, [entry.record for entry, _ in disputes if isinstance(entry.record, StanceConflict)]
+        tool,
+        nearest,
+        [entry.record for entry, _ in disputes if isinstance(entry.record, StanceConflict)],
+        revision.index.scenarios.typical(revision.index.row[tool_id]),
     )

@@ -21,13 +21,14 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS scores (
 class CachedReranker:
     """A reranker that asks `inner` only for what the SQLite file at `path` does not know.
 
-    Keyed by (fingerprint, card, query), so it suits rerankers that score each card by itself, as query
-    likelihood does; not one that picks among cards. `scored` counts the cards that `inner` was asked for.
+    Keyed by (fingerprint, card, query), for a listwise reranker by all the cards too. `scored` counts the
+    cards that `inner` was asked for.
     """
 
     def __init__(self, inner: Reranker, path: Path) -> None:
         self._inner = inner
         self._path = path
+        self.listwise = inner.listwise
         self.scored = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path)) as database, database:
@@ -41,11 +42,14 @@ class CachedReranker:
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
         """One score per card, durable before it is returned. Raises what the reranker within raises."""
-        keys = [(self.fingerprint, digest(f"{card.text}\0{card.brief}"), digest(query)) for card in cards]
+        own = [digest(f"{card.text}\0{card.brief}") for card in cards]
+        others = " ".join(sorted(own)) if self.listwise else ""
+        keys = [(self.fingerprint, digest(card + others) if others else card, digest(query)) for card in own]
         with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
             known = {key: self._find(database, key) for key in keys}
             missing = {key: card for key, card in zip(keys, cards, strict=True) if known[key] is None}
             if missing:
+                missing = dict(zip(keys, cards, strict=True)) if self.listwise else missing
                 found = self._inner.score(query, list(missing.values()))
                 self.scored += len(missing)
                 rows = [(*key, float(score)) for key, score in zip(missing, found, strict=True)]

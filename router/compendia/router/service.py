@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ class Holder:
     fetch: gives a snapshot by revision, "" for the newest; raises NO_SNAPSHOT while there is none.
     poll_s: seconds between looks for a newer one; 0 never looks. newest: what a look asks: the newest
     revision, or "" for none. A snapshot is fetched only when that is another than the one that answers.
+    scores: see `Router`.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class Holder:
         reranker: Reranker | None = None,
         poll_s: float = 0.0,
         newest: Callable[[], str] = lambda: "",
+        scores: Path | None = None,
     ) -> None:
         self._fetch = fetch
         self._encoder = encoder
         self._reranker = reranker
         self._poll_s = poll_s
         self._newest = newest
+        self._scores = scores
         self._router: Router | None = None
         self._loading = threading.Lock()
         self._stop = threading.Event()
@@ -84,7 +88,7 @@ class Holder:
             if snapshot.revision == self.revision:
                 return
             if self._router is None:
-                self._router = Router(snapshot, self._encoder, self._reranker)
+                self._router = Router(snapshot, self._encoder, self._reranker, scores=self._scores)
                 self.encoded = self._router.revision.index.encoded
             else:
                 self.encoded = self._router.refresh(snapshot)

@@ -114,5 +114,9 @@ def _weighed(part: dict[str, Any], names: list[str]) -> Table:
     add("score", [c["score"] for c in candidates], "bold")
     add("behind", [c["behind"] for c in candidates])
     if any(c["rerank_score"] is not None for c in candidates):
-        add("reranker", [c["rerank_score"] for c in candidates])
+        weights = part["weights"]
+        add(f"reranker x {weights['rerank/model']:.2f}", [c["rerank_score"] for c in candidates])
+        if weights["rerank/used"]:
+            used = [weights["rerank/used"] * c["features"]["used"] + 0.0 for c in candidates]
+            add("used, for the reranker", used)
     return table

@@ -1,7 +1,8 @@
 """Worlds to fit the ranker in, made from a snapshot alone: its scenarios become queries.
 
 A fixed sample of the requests is held back and asked, whole and by sentences, as the router asks. In each of
-a few worlds a quarter of the used tools lose all their experience besides, so that they look unused.
+a few worlds a quarter of the used tools lose all their experience besides, so that they look unused: drawn
+one by one, or by topic, with every request that needed one of them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from .calibrate import Background
 from .evidence import Asked, Columns, ScenarioEvidence, adapted_scores, standardized
 from .experience import POOL
 from .index import HybridIndex
-from .metric import learn, plain
+from .metric import learn, plain, prototypes
 from .understand import sentences
 from .vectors import Rows, Scores
 
 HIDDEN_TOOLS, HELD_REQUESTS, MOST_REQUESTS = 0.25, 0.25, 600
+TOPICS = 4
+"""Of how many topics the tools are that are hidden by topic."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class World:
     """Requests asked where some experience is hidden: columns (requests, tools) of documentation and of
     experience, and gold, the tools that served each.
 
-    hidden, shown: requests all of whose tools look unused here, or used, (requests,).
+    hidden, shown: requests all of whose tools look unused here, or used, (requests,). rows: the scenarios
+    that are experience here, ascending.
     """
 
     documentation: Columns
@@ -42,11 +46,13 @@ class World:
     gold: NDArray[np.bool_]
     hidden: NDArray[np.bool_]
     shown: NDArray[np.bool_]
+    rows: Rows
 
 
 class Sample:
-    """The requests that are asked. They are drawn by their digest, so that a revision which adds a few leaves
-    the others as they were, and few sentences are new to the encoder's cache."""
+    """The requests that are asked: `texts`, and their `vectors`. They are drawn by their digest, so that a
+    revision which adds a few leaves the others as they were, and few sentences are new to the encoder's
+    cache."""
 
     def __init__(self, index: HybridIndex, encoder: Encoder, background: Background) -> None:
         self._index = index
@@ -60,28 +66,27 @@ class Sample:
         self._held[self._chosen] = True
         first = np.zeros(len(texts), np.int64)
         first[self._of_text[::-1]] = np.arange(len(self._of_text))[::-1]
-        vectors = index.scenarios.vectors.vectors()[first[self._chosen]]
+        self.vectors = vectors = index.scenarios.vectors.vectors()[first[self._chosen]]
         self._levels = background.levels(vectors)[:, None]
         place = np.full(len(texts), -1, np.int64)
         place[self._chosen] = np.arange(most)
         asked_rows = np.flatnonzero(self._held[self._of_text])
         self._gold = np.zeros((most, len(index.tools)), bool)
         self._gold[place[self._of_text[asked_rows]], index.scenarios.owners[asked_rows]] = True
-        asked = [texts[at] for at in self._chosen]
-        self._asked = _asked(asked, vectors)
-        spoken = [sentences(text) for text in asked]
+        self.texts = [str(texts[at]) for at in self._chosen]
+        self._asked = _asked(self.texts, vectors)
+        spoken = [sentences(text) for text in self.texts]
         self._spoken = [parts if len(parts) > 1 else () for parts in spoken]
         flat = [part for parts in self._spoken for part in parts]
         self._parts = _asked(flat, encoder.encode_documents(flat))
 
-    def world(self, seed: int, *, learned: bool) -> World:
-        """The world of a seed. learned: whether requests are compared under the metric of its experience."""
+    def world(self, seed: int, *, learned: bool, topics: bool = False) -> World:
+        """The world of a seed. learned: whether requests are compared under the metric of its experience.
+        topics: whether whole topics are hidden."""
         owners, count = self._index.scenarios.owners, len(self._index.tools)
-        used = np.unique(owners)
-        hidden = np.zeros(count, bool)
-        draw = np.random.default_rng(seed)
-        hidden[draw.permutation(used)[: int(len(used) * HIDDEN_TOOLS)]] = True
-        shown = np.flatnonzero(~hidden[owners] & ~self._held[self._of_text])
+        hidden = self._hidden_topics(seed) if topics else self._hidden_tools(seed)
+        silent = self._touching(hidden) if topics else hidden[owners]
+        shown = np.flatnonzero(~silent & ~self._held[self._of_text])
         vectors = self._index.scenarios.vectors.vectors()[shown]
         metric = learn(vectors, owners[shown], count) if learned else plain(vectors.shape[1])
         spoken = ScenarioEvidence(vectors, owners[shown], shown, count, self._index.terms, metric)
@@ -104,7 +109,33 @@ class Sample:
             gold,
             ~np.any(gold & ~hidden, axis=1),
             ~np.any(gold & hidden, axis=1),
+            shown,
         )
+
+    def _hidden_tools(self, seed: int) -> NDArray[np.bool_]:
+        used = np.unique(self._index.scenarios.owners)
+        hidden = np.zeros(len(self._index.tools), bool)
+        hidden[np.random.default_rng(seed).permutation(used)[: int(len(used) * HIDDEN_TOOLS)]] = True
+        return hidden
+
+    def _hidden_topics(self, seed: int) -> NDArray[np.bool_]:
+        """A topic is a tool that is drawn, and the tools whose requests are most like its own."""
+        owners, vectors = self._index.scenarios.owners, self._index.scenarios.vectors.vectors()
+        used = np.unique(owners)
+        kinds = prototypes(vectors, owners, len(self._index.tools))[used]
+        most = int(len(used) * HIDDEN_TOOLS)
+        hidden = np.zeros(len(used), bool)
+        for number, center in enumerate(np.random.default_rng(seed).permutation(len(used))[:TOPICS], start=1):
+            likeness = np.where(hidden, -np.inf, kinds @ kinds[center])
+            room = most * number // TOPICS - int(hidden.sum())
+            hidden[np.argsort(-likeness, kind="stable")[:room]] = True
+        return np.isin(np.arange(len(self._index.tools)), used[hidden])
+
+    def _touching(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which scenarios have the text of a request that a hidden tool served too, (scenarios,)."""
+        touched = np.zeros(len(self._held), bool)
+        touched[self._of_text[hidden[self._index.scenarios.owners]]] = True
+        return touched[self._of_text]
 
     @cached_property
     def _documented(self) -> tuple[Columns, Columns]:

@@ -1,0 +1,90 @@
+"""The reranker's weight comes from the snapshot's own requests, and typical requests stand on its cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from yard import ENCODER, yard
+
+from compendia.contract import Snapshot
+from compendia.router.metric import ENOUGH_TOOLS, unit
+from compendia.router.render import Card
+from compendia.router.rerank import DEFAULT_RERANK, RerankWeights, Scores
+from compendia.router.rerank_fit import Decision, fit_rerank, fitted
+from compendia.router.retrieve import Revision, load_revision
+from compendia.router.typical import TYPICAL, typical
+
+
+class Knowing:
+    """A reranker that knows the right tools, and says so or the contrary; remembers what it was asked."""
+
+    listwise = False
+    fingerprint = "knowing-1"
+
+    def __init__(self, snapshot: Snapshot, sign: float = 1.0) -> None:
+        titles = {tool.id: tool.title for tool in snapshot.compendium.tools}
+        self._right = {scenario.text: titles[scenario.tool] for scenario in snapshot.compendium.scenarios}
+        self._sign = sign
+        self.asked: list[str] = []
+        self.cards: list[Card] = []
+
+    def score(self, query: str, cards: Sequence[Card]) -> Scores:
+        self.asked.append(query)
+        self.cards += cards
+        title = f"Tool: {self._right[query]}\n"
+        return np.asarray([self._sign * (title in card.prefix) for card in cards], np.float64)
+
+
+@pytest.fixture(scope="module")
+def revision() -> Revision:
+    return load_revision(yard(60), ENCODER)
+
+
+def test_a_reranker_that_is_right_counts_and_one_that_misleads_does_not(revision: Revision) -> None:
+    right = fit_rerank(revision, ENCODER, Knowing(revision.snapshot))
+    wrong = fit_rerank(revision, ENCODER, Knowing(revision.snapshot, -1.0))
+    assert right.model > 1.0
+    assert wrong.model == 0.0
+
+
+def test_the_same_again(revision: Revision) -> None:
+    first, second = (fit_rerank(revision, ENCODER, Knowing(revision.snapshot)) for _ in range(2))
+    assert first == second
+
+
+def test_cards_show_no_request_that_is_asked(revision: Revision) -> None:
+    knowing = Knowing(revision.snapshot)
+    fit_rerank(revision, ENCODER, knowing)
+    shown = "\n".join(card.text + card.brief for card in knowing.cards)
+    assert "Examples of requests:" in shown
+    assert knowing.asked
+    assert not [query for query in knowing.asked if query in shown]
+
+
+def test_with_little_experience_the_default_weights_hold() -> None:
+    few: Snapshot = yard(ENOUGH_TOOLS - 1)
+    assert fit_rerank(load_revision(few, ENCODER), ENCODER, Knowing(few)) == DEFAULT_RERANK
+
+
+def test_what_use_alone_adds_to_a_card_is_taken_off() -> None:
+    def decision(new: bool) -> Decision:
+        used = np.asarray([True, False])
+        return Decision(np.zeros(2), np.asarray([3.0, -3.0]), used, ~used if new else used, new)
+
+    made = fitted([decision(True)] * 20 + [decision(False)] * 20)
+    assert made.used + 6 * made.model < np.log(0.75 / 0.25)
+    assert fitted([decision(False)] * 40) == DEFAULT_RERANK
+    assert RerankWeights(0.25, -1.0).flat() == {"rerank/model": 0.25, "rerank/used": -1.0}
+
+
+def test_typical_requests_are_central_and_unlike_each_other() -> None:
+    draw = np.random.default_rng(3)
+    centers = unit(np.eye(3, 16, dtype=np.float32) + 1.0)
+    vectors = unit(np.repeat(centers, 10, axis=0) + draw.normal(0, 0.02, (30, 16)).astype(np.float32))
+    chosen = typical(vectors, 3)
+    assert sorted(int(place) // 10 for place in chosen) == [0, 1, 2]
+    assert len(typical(vectors)) == TYPICAL
+    assert typical(vectors[:2]).tolist() in ([0, 1], [1, 0])
+    assert typical(vectors[:0]).tolist() == []
