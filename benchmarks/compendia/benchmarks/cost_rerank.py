@@ -37,6 +37,7 @@ def rerank(session: Session) -> Figures:
     class Recorder:
         """A reranker that keeps what it is asked."""
 
+        listwise = False
         fingerprint = "recorder"
 
         def __init__(self) -> None:
