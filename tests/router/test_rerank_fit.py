@@ -23,10 +23,10 @@ class Knowing:
     listwise = False
     fingerprint = "knowing-1"
 
-    def __init__(self, snapshot: Snapshot, sign: float = 1.0) -> None:
+    def __init__(self, snapshot: Snapshot, nats: float = 3.0) -> None:
         titles = {tool.id: tool.title for tool in snapshot.compendium.tools}
         self._right = {scenario.text: titles[scenario.tool] for scenario in snapshot.compendium.scenarios}
-        self._sign = sign
+        self._nats = nats
         self.asked: list[str] = []
         self.cards: list[Card] = []
 
@@ -34,7 +34,7 @@ class Knowing:
         self.asked.append(query)
         self.cards += cards
         title = f"Tool: {self._right[query]}\n"
-        return np.asarray([self._sign * (title in card.prefix) for card in cards], np.float64)
+        return np.asarray([self._nats * (title in card.prefix) for card in cards], np.float64)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def revision() -> Revision:
 
 def test_a_reranker_that_is_right_counts_and_one_that_misleads_does_not(revision: Revision) -> None:
     right = fit_rerank(revision, ENCODER, Knowing(revision.snapshot))
-    wrong = fit_rerank(revision, ENCODER, Knowing(revision.snapshot, -1.0))
+    wrong = fit_rerank(revision, ENCODER, Knowing(revision.snapshot, -3.0))
     assert right.model > DEFAULT_RERANK.model > 2 * wrong.model
 
 
@@ -73,7 +73,7 @@ def test_what_use_alone_adds_to_a_card_is_taken_off() -> None:
         return Decision(np.zeros(2), np.asarray([3.0, -3.0]), used, ~used if new else used, new)
 
     made = fitted([decision(True)] * 20 + [decision(False)] * 20)
-    assert made.used < -2.0
+    assert made.used < -1.0
     assert made.model < DEFAULT_RERANK.model
     assert fitted([decision(False)] * 40) == DEFAULT_RERANK
     assert RerankWeights(0.25, -1.0).flat() == {"rerank/model": 0.25, "rerank/used": -1.0}

@@ -32,7 +32,7 @@ REQUESTS = 48
 """Of either kind, for used and for unused tools: a minute or two of a small model, the first time."""
 
 WORLDS = 2
-PRIOR_MODEL, PRIOR_USED = 0.5, 0.01
+PRIOR_MODEL, PRIOR_USED = 0.2, 0.01
 """Weights of the squared distances to the defaults, of the model's weight as a share. So few requests say
 little of the model's weight, for retrieval was fitted on them too and looks better than it is. Chosen, and
 topics rather than single tools, on held-out train rows of MetaTool and of ToolBench G3."""
