@@ -153,13 +153,24 @@ class Router:
     ) -> list[tuple[EncodedQuery, Ranking]]:
         """The parts of a query that ask for tools of their own, in order; empty unless there are two."""
         topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
-        found: dict[str, tuple[EncodedQuery, Ranking]] = {}
+        found: dict[str, tuple[list[EncodedQuery], Ranking]] = {}
         for part, own in zip(parts, revision.rank_each(parts, k) if parts else (), strict=True):
             best = own.candidates[0].tool
             if own.best_evidence >= own.threshold and best in topic:
-                said = found[best][0].text + "; " + part.text if best in found else part.text
-                found[best] = (part if best not in found else encode_all([said], self.encoder)[0], own)
-        return list(found.values()) if len(found) > 1 else []
+                found[best] = ([*found.get(best, ([], own))[0], part], own)
+        return self._joined(list(found.values())) if len(found) > 1 else []
+
+    def _joined(
+        self, found: list[tuple[list[EncodedQuery], Ranking]]
+    ) -> list[tuple[EncodedQuery, Ranking]]:
+        """What several parts ask of one tool, as one text; encoded in one batch, and only what is new."""
+        texts = ["; ".join(part.text for part in parts) for parts, _ in found]
+        new = [text for text, (parts, _) in zip(texts, found, strict=True) if len(parts) > 1]
+        known = dict(zip(new, encode_all(new, self.encoder) if new else (), strict=True))
+        return [
+            (known[text] if len(parts) > 1 else parts[0], own)
+            for text, (parts, own) in zip(texts, found, strict=True)
+        ]
 
     def _reranked(self, revision: Revision, part: EncodedQuery, ranking: Ranking) -> Ranking:
         """The same candidates in the order of both scores together."""
