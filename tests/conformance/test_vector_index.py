@@ -19,10 +19,10 @@ class PlainIndex:
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def search(self, query: Vectors, k: int) -> tuple[np.ndarray, np.ndarray]:
-        scores = self._vectors @ query
-        rows = np.argsort(-scores, kind="stable")[:k]
-        return scores[rows], rows.astype(np.int64)
+    def search(self, queries: Vectors, k: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = queries @ self._vectors.T
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(scores, rows, axis=1), rows.astype(np.int64)
 
     def scores(self, query: Vectors, rows: np.ndarray) -> np.ndarray:
         return self._vectors[rows] @ query
@@ -51,10 +51,10 @@ def make(request: pytest.FixtureRequest) -> Callable[[Vectors], VectorIndex]:
 @pytest.mark.parametrize("count", [0, 1, 2, 37, 300])
 @pytest.mark.parametrize("k", [1, 5, 1000])
 def test_it_finds_what_the_twin_finds(make: Callable[[Vectors], VectorIndex], count: int, k: int) -> None:
-    vectors, query = _unit(1, count), _unit(2, 1)[0]
-    scores, rows = make(vectors).search(query, k)
-    expected, expected_rows = PlainIndex(vectors).search(query, k)
-    assert len(rows) == min(k, count) == len(set(rows.tolist()))
+    vectors, queries = _unit(1, count), _unit(2, 3)
+    scores, rows = make(vectors).search(queries, k)
+    expected, expected_rows = PlainIndex(vectors).search(queries, k)
+    assert all(len(found) == min(k, count) == len(set(found)) for found in rows.tolist())
     np.testing.assert_allclose(scores, expected, atol=1e-6)
     assert rows.tolist() == expected_rows.tolist()
 

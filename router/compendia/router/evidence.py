@@ -55,6 +55,16 @@ class Asked:
     masked_vectors: Vectors
     english: NDArray[np.bool_]
 
+    def of(self, at: list[int]) -> Asked:
+        """Some of the queries, by their rows."""
+        return Asked(
+            [self.words[place] for place in at],
+            [self.masked_words[place] for place in at],
+            self.vectors[at],
+            self.masked_vectors[at],
+            self.english[at],
+        )
+
 
 class DocumentEvidence:
     """What the documentation of `tools` says. `vectors` (n, d) are those of their documents."""
@@ -171,14 +181,16 @@ class ScenarioEvidence:
         self._prototypes = prototypes(metric.project(vectors), owners, count)
         self._columns = terms.by_tool(rows, owners, count)
 
-    def columns(self, asked: Asked, tools: Rows | slice = ALL) -> Columns:
-        """The columns of EXPERIENCE but for the nearest scenario, of some tools."""
-        projected = self.metric.project(asked.masked_vectors)
-        words = self._terms.index.cosines(asked.masked_words, self._columns, self._count)
+    def scores(self, asked: Asked) -> dict[str, Scores]:
+        """The raw scores of all tools, (queries, tools): EXPERIENCE but for the nearest scenario."""
         return {
-            "prototype": (projected @ self._prototypes[tools].T).astype(np.float64),
-            "scenario_words": words[:, tools].astype(np.float64),
+            "prototype": self.metric.project(asked.masked_vectors) @ self._prototypes.T,
+            "scenario_words": self._terms.index.cosines(asked.masked_words, self._columns, self._count),
         }
+
+    def columns(self, asked: Asked) -> Columns:
+        """The scores as columns."""
+        return {name: raw.astype(np.float64) for name, raw in self.scores(asked).items()}
 
 
 def adapted_scores(asked: Asked, metric: Metric, documents: Vectors) -> Scores:

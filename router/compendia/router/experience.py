@@ -63,9 +63,10 @@ class ExperienceIndex:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def hits(self, query: Vectors) -> tuple[Scores, Rows, Scores]:
-        """The POOL nearest entries: cosines, tool rows, weights, nearest first."""
-        scores, rows = self.vectors.search(query, POOL)
+    def hits(self, queries: Vectors) -> tuple[Scores, Rows, Scores]:
+        """The POOL nearest entries of each query (m, d): cosines, tool rows, weights, nearest first, (m, POOL)
+        or as many as there are."""
+        scores, rows = self.vectors.search(queries, POOL)
         return scores, self.owners[rows], self._weights[rows]
 
     def typical(self, tool: int) -> list[str]:

@@ -6,7 +6,7 @@ order in which entries arrived cannot change an answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,19 @@ class Matches:
     dispute: Nearness
 
 
+@dataclass(frozen=True)
+class Scan:
+    """Queries against everything: raw scores of all tools (queries, tools), of documentation and of
+    experience, and the hits of each kind of entry, (queries, hits). `rows`: where a query stands, by its
+    text. What is asked alone and together with others is scanned once."""
+
+    rows: Mapping[str, int]
+    asked: Asked
+    documentation: Mapping[str, Scores]
+    experience: Mapping[str, Scores]
+    hits: Sequence[tuple[Scores, Rows, Scores]]
+
+
 class HybridIndex:
     """Everything that is searched of one snapshot. Fixed once made; safe to search from many threads.
 
@@ -107,24 +120,38 @@ class HybridIndex:
 
         Brought up are the SHORTLIST tools with the best score of each kind, and whatever has experience near.
         """
+        return self.matches(self.scan(queries), queries)
+
+    def scan(self, queries: Sequence[EncodedQuery]) -> Scan:
+        """The queries against every tool and entry."""
         asked = ask(queries)
-        scores = self.documented.scores(asked)
         adapted = adapted_scores(asked, self.experienced.metric, self._adapted)
-        parts = (self.scenarios, self.precautions, self.disputes)
-        hits = [[part.hits(query.masked_vector) for part in parts] for query in queries]
-        tools = _shortlist([*scores.values(), adapted], [owners for each in hits for _, owners, _ in each])
-        documented = self.documented.columns(asked, {**scores, "adapted_meaning": adapted}, tools)
-        spoken = self.experienced.columns(asked, tools)
+        return Scan(
+            {query.text: row for row, query in enumerate(queries)},
+            asked,
+            {**self.documented.scores(asked), "adapted_meaning": adapted},
+            self.experienced.scores(asked),
+            [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)],
+        )
+
+    def matches(self, scan: Scan, queries: Sequence[EncodedQuery]) -> list[Matches]:
+        """`search` of some queries that were scanned."""
+        at = [scan.rows[query.text] for query in queries]
+        scores = {name: raw[at] for name, raw in scan.documentation.items()}
+        hits = [(cosines[at], owners[at], weights[at]) for cosines, owners, weights in scan.hits]
+        tools = _shortlist(list(scores.values()), [owners.ravel() for _, owners, _ in hits])
+        documented = self.documented.columns(scan.asked.of(at), scores, tools)
+        spoken = {name: raw[np.ix_(at, tools)].astype(np.float64) for name, raw in scan.experience.items()}
         return [
             Matches(
                 tools,
-                {name: column[at] for name, column in documented.items()},
-                {name: column[at] for name, column in spoken.items()},
-                scores["description_meaning"][at, tools],
-                self._nearest_scenarios(tools, *hits[at][0][:2]),
-                *(_nearness(tools, *warnings) for warnings in hits[at][1:]),
+                {name: column[row] for name, column in documented.items()},
+                {name: column[row] for name, column in spoken.items()},
+                scores["description_meaning"][row, tools],
+                self._nearest_scenarios(tools, hits[0][0][row], hits[0][1][row]),
+                *(_nearness(tools, *(part[row] for part in warnings)) for warnings in hits[1:]),
             )
-            for at in range(len(queries))
+            for row in range(len(at))
         ]
 
     def _nearest_scenarios(self, tools: Rows, scores: Scores, owners: Rows) -> Nearness:

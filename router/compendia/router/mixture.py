@@ -17,7 +17,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from .evidence import Columns
 from .weights import NEAR, Weights
@@ -36,7 +35,8 @@ def total(columns: Columns, weights: Mapping[str, float]) -> Array:
 def log_shares(scores: Array, among: NDArray[np.bool_] | None = None) -> Array:
     """Log-softmax over the tools, or over some of them: FAR for the others."""
     held = scores if among is None else np.where(among, scores, FAR)
-    return np.asarray(held - logsumexp(held, axis=1, keepdims=True), np.float64)
+    above = held - held.max(axis=1, keepdims=True, initial=FAR)
+    return np.asarray(above - np.log(np.exp(above).sum(axis=1, keepdims=True)), np.float64)
 
 
 def gate_columns(nearest: Array, documented: Array, used: NDArray[np.bool_]) -> dict[str, Array]:

@@ -22,6 +22,7 @@ from compendia.contract import (
 from compendia.text.encode import Encoder
 
 from .explain import explanation
+from .index import Scan
 from .query import EncodedQuery, encode_all, read_query
 from .render import Card, render_card
 from .rerank import Reranker, check_scores, combine
@@ -100,13 +101,14 @@ class Router:
         revision = self._revision
         text = read_query(query)
         whole, (spoken, joined) = self._encoded(text, sentences, clauses)
-        ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken)
+        scan = revision.index.scan(list({part.text: part for part in (whole, *spoken, *joined)}.values()))
+        ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken, scan)
         notes: list[str] = []
         made: list[tuple[PlannedStep, Ranking]] = []
         if refusal := _refusal(ranking):
             notes.append(refusal)
         else:
-            parts = self._parts(revision, joined, ranking, k) or [(whole, _first(ranking, k))]
+            parts = self._parts(revision, joined, ranking, k, scan) or [(whole, _first(ranking, k))]
             ordered = [(part, self._noted(revision, part, found, notes)) for part, found in parts]
             made = self._steps(revision, ordered)
             notes.insert(0, _told([step for step, _ in made], ordered[0][1]))
@@ -149,20 +151,18 @@ class Router:
         return known[text], [[known[part] for part in made] for made in parts]
 
     def _parts(
-        self, revision: Revision, parts: list[EncodedQuery], ranking: Ranking, k: int
+        self, revision: Revision, parts: list[EncodedQuery], ranking: Ranking, k: int, scan: Scan
     ) -> list[tuple[EncodedQuery, Ranking]]:
         """The parts of a query that ask for tools of their own, in order; empty unless there are two."""
         topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
         found: dict[str, tuple[list[EncodedQuery], Ranking]] = {}
-        for part, own in zip(parts, revision.rank_each(parts, k) if parts else (), strict=True):
+        for part, own in zip(parts, revision.rank_each(parts, k, scan) if parts else (), strict=True):
             best = own.candidates[0].tool
             if own.best_evidence >= own.threshold and best in topic:
                 found[best] = ([*found.get(best, ([], own))[0], part], own)
         return self._joined(list(found.values())) if len(found) > 1 else []
 
-    def _joined(
-        self, found: list[tuple[list[EncodedQuery], Ranking]]
-    ) -> list[tuple[EncodedQuery, Ranking]]:
+    def _joined(self, found: list[tuple[list[EncodedQuery], Ranking]]) -> list[tuple[EncodedQuery, Ranking]]:
         """What several parts ask of one tool, as one text; encoded in one batch, and only what is new."""
         texts = ["; ".join(part.text for part in parts) for parts, _ in found]
         new = [text for text, (parts, _) in zip(texts, found, strict=True) if len(parts) > 1]

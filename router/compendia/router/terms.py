@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -23,8 +25,24 @@ class TermIndex:
 
     def weigh(self, texts: Sequence[Words]) -> Any:
         """Vectors of other texts over the same vocabulary; zeros for words that it lacks. Not for an empty
-        vocabulary."""
-        return self._vectorizer.transform(texts)
+        vocabulary.
+
+        As the vectorizer's own `transform`, whose checks take longer than a query's few words.
+        """
+        vocabulary, rarity = self._vectorizer.vocabulary_, self._vectorizer.idf_
+        columns: list[int] = []
+        values: list[NDArray[np.float32]] = []
+        starts = [0]
+        for text in texts:
+            counts = Counter(vocabulary[term] for term in words_and_pairs(text) if term in vocabulary)
+            found = sorted(counts)
+            weights = np.log(np.asarray([counts[term] for term in found], np.float32)) + 1
+            weights = (weights * rarity[found]).astype(np.float32) if found else weights
+            columns += found
+            values.append(weights / max(float(np.linalg.norm(weights)), 1e-12))
+            starts.append(len(columns))
+        data = np.concatenate(values) if values else np.zeros(0, np.float32)
+        return scipy.sparse.csr_matrix((data, columns, starts), shape=(len(texts), len(vocabulary)))
 
     def cosines(self, texts: Sequence[Words], columns: Any, count: int) -> NDArray[np.float32]:
         """Inner products of texts with `columns` (terms, count), sparse; zeros for an empty vocabulary."""

@@ -20,8 +20,9 @@ class VectorIndex(Protocol):
 
     def __len__(self) -> int: ...
 
-    def search(self, query: Vectors, k: int) -> tuple[Scores, Rows]:
-        """The min(k, n) rows with the largest inner product with `query` (d,), largest first."""
+    def search(self, queries: Vectors, k: int) -> tuple[Scores, Rows]:
+        """For each of `queries` (m, d) the min(k, n) rows with the largest inner product, largest first; both
+        (m, min(k, n))."""
         ...
 
     def scores(self, query: Vectors, rows: Rows) -> Scores:
@@ -56,14 +57,15 @@ class HalfIndex:
     def __len__(self) -> int:
         return len(self._vectors)
 
-    def search(self, query: Vectors, k: int) -> tuple[Scores, Rows]:
+    def search(self, queries: Vectors, k: int) -> tuple[Scores, Rows]:
         near = min(k + SPARE, len(self))
-        if near == 0:
-            return np.zeros(0, np.float32), np.zeros(0, np.int64)
-        rows = np.sort(self._index.search(query[None, :], near)[1][0])
-        scores = self.scores(query, rows)
-        order = np.argsort(-scores, kind="stable")[:k]
-        return scores[order], rows[order]
+        if near == 0 or len(queries) == 0:
+            none = (len(queries), min(k, len(self)))
+            return np.zeros(none, np.float32), np.zeros(none, np.int64)
+        rows = np.sort(self._index.search(queries, near)[1], axis=1)
+        scores = np.stack([self.scores(query, found) for query, found in zip(queries, rows, strict=True)])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 
     def scores(self, query: Vectors, rows: Rows) -> Scores:
         return np.asarray(self._vectors[rows] @ query, np.float32)
