@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from .mask import PLACEHOLDER
 from .scripts import MARKS, UNSPACED
@@ -44,15 +45,21 @@ def tokenize(text: str) -> list[str]:
         run = match.group()
         if match.lastgroup == "unspaced":
             words.extend([run[i : i + 2] for i in range(len(run) - 1)] or [run])
-            continue
-        parts = _CASE.split(run) if run.isascii() and not run.islower() else [run]
-        for part in parts:
-            word = part.casefold()
-            if word not in FUNCTION_WORDS or (len(part) > 1 and part.isupper()):
-                words.append(_singular(word))
-        if len(parts) > 1:
-            words.append(_singular(run.casefold()))
+        else:
+            words.extend(_words(run))
     return words
+
+
+@lru_cache(maxsize=50_000)
+def _words(run: str) -> tuple[str, ...]:
+    """The words of a run of letters or digits. Kept: a catalog says the same few thousand all the time."""
+    parts = _CASE.split(run) if run.isascii() and not run.islower() else [run]
+    kept = [
+        _singular(word)
+        for part in parts
+        if (word := part.casefold()) not in FUNCTION_WORDS or (len(part) > 1 and part.isupper())
+    ]
+    return (*kept, _singular(run.casefold())) if len(parts) > 1 else tuple(kept)
 
 
 def _singular(word: str) -> str:

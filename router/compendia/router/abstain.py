@@ -138,11 +138,14 @@ def _scenarios_as_queries(
     count = min(len(index.scenarios), MOST_SCENARIOS)
     if count < ENOUGH_SCENARIOS:
         return np.zeros(0)
-    found = []
+    queries, found = [], []
     for row in np.linspace(0, len(index.scenarios) - 1, count).astype(int):
         text, vector = index.scenarios.entries[row].text, index.scenarios.vectors.vector(int(row))
-        query = EncodedQuery(text, text, vector, vector, tuple(sorted(set(tokenize(text)))))
-        matches = index.search(query)[0]
+        queries.append(EncodedQuery(text, text, vector, vector, tuple(sorted(set(tokenize(text))))))
+    scan = index.scan(queries)
+    for query in queries:
+        text, vector = query.text, query.vector
+        matches = index.matches(scan, [query])[0]
         nearest = matches.scenario.cosine.copy()
         for place in np.flatnonzero(nearest >= SAME):
             others = index.scenarios.of_tool(vector, int(matches.tools[place]), 2)

@@ -64,8 +64,8 @@ class ExperienceIndex:
         return len(self.entries)
 
     def hits(self, queries: Vectors) -> tuple[Scores, Rows, Scores]:
-        """The POOL nearest entries of each query (m, d): cosines, tool rows, weights, nearest first, (m, POOL)
-        or as many as there are."""
+        """The POOL nearest entries of each query (m, d), or all: cosines, tool rows, weights, nearest first;
+        each (m, hits)."""
         scores, rows = self.vectors.search(queries, POOL)
         return scores, self.owners[rows], self._weights[rows]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -107,9 +108,6 @@ class HybridIndex:
         self.scenarios, self.precautions, self.disputes = (
             self._experience(entries, vectors) for entries in lists
         )
-        self.terms = ScenarioTerms([entry.text for entry in self.scenarios.entries])
-        self.experienced = self._scenario_evidence()
-        self._adapted = self.documented.under(self.experienced.metric)
 
     def __len__(self) -> int:
         """Entries: descriptions, scenarios, precautions, disputes."""
@@ -141,7 +139,7 @@ class HybridIndex:
         hits = [(cosines[at], owners[at], weights[at]) for cosines, owners, weights in scan.hits]
         tools = _shortlist(list(scores.values()), [owners.ravel() for _, owners, _ in hits])
         documented = self.documented.columns(scan.asked.of(at), scores, tools)
-        spoken = {name: raw[np.ix_(at, tools)].astype(np.float64) for name, raw in scan.experience.items()}
+        spoken = {name: raw[at][:, tools].astype(np.float64) for name, raw in scan.experience.items()}
         return [
             Matches(
                 tools,
@@ -179,12 +177,23 @@ class HybridIndex:
         self._dimension = encoder.dimension
         return vectors
 
-    def _scenario_evidence(self) -> ScenarioEvidence:
+    @cached_property
+    def terms(self) -> ScenarioTerms:
+        """The words of the scenarios."""
+        return ScenarioTerms([entry.text for entry in self.scenarios.entries])
+
+    @cached_property
+    def experienced(self) -> ScenarioEvidence:
+        """What scenarios say. Made when first asked: `contested` looks at an index without searching it."""
         owners, vectors = self.scenarios.owners, self.scenarios.vectors.vectors()
         count, rows = len(self.tools), np.arange(len(owners))
         enough = len(np.unique(owners)) >= ENOUGH_TOOLS
         metric = learn(vectors, owners, count) if enough else plain(self._dimension)
         return ScenarioEvidence(vectors, owners, rows, count, self.terms, metric)
+
+    @cached_property
+    def _adapted(self) -> Vectors:
+        return self.documented.under(self.experienced.metric)
 
     def _missing(self, texts: Sequence[str], reusable: dict[str, Vectors]) -> list[str]:
         made = [text for text in dict.fromkeys(texts) if text not in reusable]

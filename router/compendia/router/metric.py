@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from .vectors import Rows, Vectors
@@ -44,11 +45,10 @@ def learn(vectors: Vectors, owners: Rows, count: int) -> Metric:
     """The metric of requests (n, d) that belong to tools 0..count-1."""
     exact = vectors.astype(np.float64)
     sizes = np.maximum(1, np.bincount(owners, minlength=count))
-    means = np.zeros((count, exact.shape[1]))
-    np.add.at(means, owners, exact)
-    means /= sizes[:, None]
-    within = exact - means[owners]
-    covariance = within.T @ within / max(1, len(exact))
+    sums = _members(owners, count) @ exact
+    # The scatter within tools is the whole less that of their means: no copy of all requests is centred.
+    between = sums / np.sqrt(sizes)[:, None]
+    covariance = (exact.T @ exact - between.T @ between) / max(1, len(exact))
     dimension = covariance.shape[0]
     sphere = max(1e-6, float(np.trace(covariance)) / dimension)
     whitened = np.linalg.inv(covariance + SHRINKAGE * sphere * np.eye(dimension))
@@ -57,9 +57,13 @@ def learn(vectors: Vectors, owners: Rows, count: int) -> Metric:
 
 def prototypes(projected: Vectors, owners: Rows, count: int) -> Vectors:
     """The mean direction of each tool's requests, (count, d) of length 1; zeros for a tool without any."""
-    sums = np.zeros((count, projected.shape[1]), np.float32)
-    np.add.at(sums, owners, projected)
-    return unit(sums)
+    return unit(np.asarray(_members(owners, count).astype(np.float32) @ projected, np.float32))
+
+
+def _members(owners: Rows, count: int) -> scipy.sparse.csr_matrix:
+    """(count, n): 1 where a row is an owner's."""
+    shape = (count, len(owners))
+    return scipy.sparse.csr_matrix((np.ones(len(owners)), (owners, np.arange(len(owners)))), shape=shape)
 
 
 def unit(vectors: Vectors) -> Vectors:

@@ -134,16 +134,22 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
     index, level = load_index(snapshot, encoder, previous)
     found = contested(index)
     if not found.rows:
-        return _revision(snapshot, index, encoder, level)
+        return _limited(_revision(snapshot, index, encoder, level), index)
     clean = HybridIndex(without(snapshot, found.claims), encoder, index)
     settled = _revision(snapshot, clean, encoder, level)
     judged = without(snapshot, lost(index, found, settled.rank_each), scenarios_alone=True)
     final = HybridIndex(judged, encoder, index)
     final.encoded = index.encoded
-    return replace(settled, index=final, threshold=threshold(final, level, settled.words))
+    return _limited(settled, final)
+
+
+def _limited(revision: Revision, index: HybridIndex) -> Revision:
+    """The revision over an index, with the threshold that this sets."""
+    return replace(revision, index=index, threshold=threshold(index, revision.background, revision.words))
 
 
 def _revision(snapshot: Snapshot, index: HybridIndex, encoder: Encoder, level: Background) -> Revision:
+    """A revision that refuses nothing (see `_limited`)."""
     words = WordCoverage(index.tools)
     compendium = snapshot.compendium
     usage = {entry.tool: entry for entry in compendium.usage}
@@ -155,7 +161,7 @@ def _revision(snapshot: Snapshot, index: HybridIndex, encoder: Encoder, level: B
         level,
         words,
         fit(index, encoder, level, default_weights(index.documented.words)),
-        threshold(index, level, words),
+        0.0,
         reliabilities,
         offers(index.tools),
         usage,

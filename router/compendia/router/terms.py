@@ -35,11 +35,11 @@ class TermIndex:
         starts = [0]
         for text in texts:
             counts = Counter(vocabulary[term] for term in words_and_pairs(text) if term in vocabulary)
-            found = sorted(counts)
-            weights = np.log(np.asarray([counts[term] for term in found], np.float32)) + 1
-            weights = (weights * rarity[found]).astype(np.float32) if found else weights
-            columns += found
-            values.append(weights / max(float(np.linalg.norm(weights)), 1e-12))
+            found = np.asarray(sorted(counts), np.int64)
+            often = np.asarray([counts[int(term)] for term in found], np.float32)
+            weights = np.asarray((np.log(often) + 1) * rarity[found], np.float32)
+            columns.extend(found)
+            values.append(np.asarray(weights / max(float(np.linalg.norm(weights)), 1e-12), np.float32))
             starts.append(len(columns))
         data = np.concatenate(values) if values else np.zeros(0, np.float32)
         return scipy.sparse.csr_matrix((data, columns, starts), shape=(len(texts), len(vocabulary)))
