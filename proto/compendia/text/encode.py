@@ -105,7 +105,7 @@ class SentenceTransformerEncoder:
         self._lock = threading.Lock()
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        if len(texts) < 2 or sum(map(len, texts)) > PACKED_CHARACTERS:
+        if not texts or sum(map(len, texts)) > PACKED_CHARACTERS:
             return self._encode(texts, lambda: self._model.encode_query)
         with self._lock:
             return self._packed([readable(text) for text in texts])
