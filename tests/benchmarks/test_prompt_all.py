@@ -10,8 +10,8 @@ import pytest
 
 from compendia.benchmarks import prompt_all as module
 from compendia.benchmarks.benchmark import Options, Session
-from compendia.benchmarks.datasets import Query
-from compendia.benchmarks.prompt_all import prompt_all, sample
+from compendia.benchmarks.datasets import Query, sample
+from compendia.benchmarks.prompt_all import prompt_all
 from compendia.benchmarks.reranking import local_reranker
 from compendia.benchmarks.zero_label import METATOOL_ZERO, SEALTOOLS_ZERO
 from compendia.contract import CompendiaError, ErrorCode, ToolMetadata

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from compendia.contract import CompendiaError, ErrorCode, error
+from compendia.contract.strict_json import digest
 
 DATA_VARIABLE = "COMPENDIA_DATA"
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -140,3 +141,12 @@ def stratified(queries: tuple[Query, ...], limit: int | None) -> tuple[Query, ..
     if limit is None or limit >= len(queries):
         return queries
     return tuple(queries[index * len(queries) // limit] for index in range(limit))
+
+
+def sample(queries: Sequence[Query], wanted: int) -> tuple[Query, ...]:
+    """At most `wanted` queries of each group, those whose text's digest comes first; in their own order."""
+    chosen: set[Query] = set()
+    for group in {query.group for query in queries}:
+        own = [query for query in queries if query.group == group]
+        chosen |= set(sorted(own, key=lambda query: (digest(query.text), query.id))[:wanted])
+    return tuple(query for query in queries if query in chosen)

@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .benchmark import Benchmark, Figures, Part, Session
-from .datasets import stratified
+from .datasets import sample, stratified
 from .evaluation import K, QueryMemory, cleaned, open_encoder, read_split, remembering
 from .metatool import PUBLISHED_SEED
 from .mixed import MIXES, mixed
+from .reranking import with_local_llm
+from .snapshots import federated
 from .splits import Split
 from .systems import FEDERATED, PLAIN_ARMS, answers, chosen
 
 ROUTERS = (FEDERATED, "docs-only")
 ARMS = ("centralized", *PLAIN_ARMS)
 """Those that are measured when asked for."""
+
+LLM_ASKED = 60
+"""Queries of a group that the LLM is asked, those whose digests come first."""
 
 
 def splits(session: Session) -> dict[str, Split]:
@@ -55,8 +60,40 @@ def measured(mix: str) -> Callable[[Session], Figures]:
     return measure
 
 
+def reranked(mix: str) -> Callable[[Session], Figures]:
+    """The part that has the local LLM order the candidates of `federated`, for a sample of one mix."""
+
+    def measure(session: Session) -> Figures:
+        encoder, whole = open_encoder(session), splits(session)[mix]
+        queries = sample(stratified(whole.queries, session.options.limit), LLM_ASKED)
+        memory = remembering(encoder, queries)
+        split = cleaned(session, whole, memory, f"{mix}_llm")
+        snapshot = federated(split, memory)
+        found = with_local_llm(session, f"{mix}_llm", snapshot, memory, split.names, queries)
+        figures: dict[str, float] = {}
+        for mark, evaluation in (("llm", found.after), ("before_llm", found.before)):
+            ends = evaluation.intervals()
+            for key, value in evaluation.figures().items():
+                if key.startswith("acc@1/"):
+                    named = f"acc@1/{mix}/{key.removeprefix('acc@1/')}/{mark}"
+                    figures[named], session.intervals[named] = value, ends[key]
+        return figures
+
+    return measure
+
+
 DEV_MIXED = Benchmark(
     "dev-mixed",
     "MetaTool's and ToolBench G3's tools in one catalog, asked training rows: where settings are chosen",
-    tuple(Part((f"acc@1/{mix}/*@*", f"recall@{K}/{mix}/*@*"), measured(mix)) for mix in MIXES),
+    (
+        *(Part((f"acc@1/{mix}/*@*", f"recall@{K}/{mix}/*@*"), measured(mix)) for mix in MIXES),
+        *(
+            Part(
+                (f"acc@1/{mix}/*/llm", f"acc@1/{mix}/*/before_llm"),
+                reranked(mix),
+                lambda options: options.llm != "none",
+            )
+            for mix in MIXES
+        ),
+    ),
 )

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compendia.contract import ToolMetadata
-from compendia.contract.strict_json import digest
 
 from .benchmark import Session
 from .datasets import Query
@@ -51,12 +50,3 @@ def prompt_all(
         ]
         rankings.append(distinct([judged[place] for place in permutation(np.concatenate(parts))], K))
     return keep(session, log, Evaluation(queries, rankings))
-
-
-def sample(queries: Sequence[Query], wanted: int) -> tuple[Query, ...]:
-    """At most `wanted` queries of each group, those whose text's digest comes first; in their own order."""
-    chosen: set[Query] = set()
-    for group in {query.group for query in queries}:
-        own = [query for query in queries if query.group == group]
-        chosen |= set(sorted(own, key=lambda query: (digest(query.text), query.id))[:wanted])
-    return tuple(query for query in queries if query in chosen)

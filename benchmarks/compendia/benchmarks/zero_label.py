@@ -13,12 +13,12 @@ import numpy as np
 from compendia.contract import ErrorCode, error
 
 from .benchmark import Benchmark, Figures, Options, Part, Session
-from .datasets import Query, stratified
+from .datasets import Query, sample, stratified
 from .evaluation import Evaluation, K, open_encoder, read_split, remembering
 from .metatool import PUBLISHED_SEED
 from .metrics import harmonic_interval, harmonic_mean, mean, wilson
 from .prompt_all import ARM as PROMPT_ALL
-from .prompt_all import prompt_all, sample
+from .prompt_all import prompt_all
 from .reranking import with_local_llm
 from .snapshots import federated
 from .splits import LABELLED, ZERO
