@@ -107,7 +107,7 @@ def _judge(router: Router, question: Question) -> Judged:
     ranking = router.retrieve(question.text)
     index = router.revision.index
     vector = router.encoder.encode_queries([question.text.strip()])[0]
-    cosines = index.documents.search(vector, 1)[0]
+    cosines = index.documents.search(vector[None], 1)[0]
     return Judged(question, ranking.best_evidence, ranking.threshold, float(cosines.max(initial=-1.0)))
 
 
