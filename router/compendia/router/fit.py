@@ -31,7 +31,7 @@ from .worlds import Sample, World
 
 WORLDS = 2
 ENOUGH_REQUESTS = 40
-LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 1.5, 0.3
+LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 1.5, 1 / 3
 """That the gate opens with nearness at least so fast, that experience may cost a tool it does not match so
 much, and which share of the requests is taken to be for tools that nobody used. Chosen on catalogs that mix
 MetaTool's tools with ToolBench G3's, used and unused ones of either. There, weights of documentation that
