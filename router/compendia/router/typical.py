@@ -10,7 +10,7 @@ import numpy as np
 
 from .vectors import Rows, Vectors
 
-TYPICAL = 5
+TYPICAL = 8
 RELEVANCE = 0.5
 """What nearness to the middle counts beside distance from those that are chosen."""
 
