@@ -39,18 +39,15 @@ def log_shares(scores: Array, among: NDArray[np.bool_] | None = None) -> Array:
     return np.asarray(above - np.log(np.exp(above).sum(axis=1, keepdims=True)), np.float64)
 
 
-def gate_columns(
-    nearest: Array, spoken: Array, documented: Array, used: NDArray[np.bool_]
-) -> dict[str, Array]:
-    """What opens the gate, each (queries,): relative similarity of the nearest scenario, the best score that
-    experience gives a used tool, and by how many nats the best documented of the used tools leads the best of
-    the unused, 0 where there are not both. `spoken` are scores, `documented` are log shares."""
+def gate_columns(nearest: Array, documented: Array, used: NDArray[np.bool_]) -> dict[str, Array]:
+    """What opens the gate, each (queries,): relative similarity of the nearest scenario, and by how many nats
+    the best documented of the used tools leads the best of the unused, 0 where there are not both.
+    `documented` are log shares."""
     both = used.any() and not used.all()
     best_used = np.where(used, documented, FAR).max(axis=1, initial=FAR)
     best_unused = np.where(used, FAR, documented).max(axis=1, initial=FAR)
     return {
         "nearest": np.where(used, nearest, 0.0).max(axis=1, initial=0.0),
-        "experience": np.where(used, spoken, 0.0).max(axis=1, initial=0.0),
         "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS) * both,
     }
 
@@ -70,8 +67,7 @@ def bonus(documentation: Columns, experience: Columns, used: NDArray[np.bool_], 
     if weights.near:
         return np.asarray(weights.near * np.maximum(0.0, experience["nearest_scenario"] - NEAR) * used)
     documented = log_shares(spoken - weights.unlike * used)
-    heard = total({**documentation, **experience}, weights.experience)
-    shares = log_shares(heard, used)
-    opened = gate_columns(experience["nearest_scenario"], heard, log_shares(spoken), used)
+    shares = log_shares(total({**documentation, **experience}, weights.experience), used)
+    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken), used)
     odds = gate_odds(opened, weights.gate)[:, None]
     return np.where(used, np.logaddexp(0.0, odds + shares - documented), 0.0)
