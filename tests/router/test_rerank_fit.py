@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from yard import ENCODER, yard
 
-from compendia.contract import Snapshot
+from compendia.contract import ErrorCode, Snapshot, error
 from compendia.router.metric import ENOUGH_TOOLS, unit
 from compendia.router.render import Card
 from compendia.router.rerank import DEFAULT_RERANK, RerankWeights, Scores
 from compendia.router.rerank_fit import Decision, fit_rerank, fitted
 from compendia.router.retrieve import Revision, load_revision
+from compendia.router.route import Router
 from compendia.router.typical import TYPICAL, typical
 
 
@@ -33,7 +35,7 @@ class Knowing:
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
         self.asked.append(query)
         self.cards += cards
-        title = f"Tool: {self._right[query]}\n"
+        title = f"Tool: {self._right.get(query)}\n"
         return np.asarray([self._nats * (title in card.prefix) for card in cards], np.float64)
 
 
@@ -88,3 +90,41 @@ def test_typical_requests_are_central_and_unlike_each_other() -> None:
     assert len(typical(vectors)) == TYPICAL
     assert typical(vectors[:2]).tolist() in ([0, 1], [1, 0])
     assert typical(vectors[:0]).tolist() == []
+
+
+class Away(Knowing):
+    """A reranker that cannot be reached."""
+
+    def score(self, query: str, cards: Sequence[Card]) -> Scores:
+        raise error(ErrorCode.RERANKER_FAILED, "no answer from the server", "reranker")
+
+
+def test_a_reranker_that_is_away_while_it_is_fitted_counts_by_the_defaults(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    snapshot = yard(60)
+    router = Router(snapshot, ENCODER, Away(snapshot))
+    assert router.revision.rerank == DEFAULT_RERANK
+    assert "default weights" in caplog.text
+
+
+def test_a_router_that_starts_again_asks_nothing_again(tmp_path: Path) -> None:
+    snapshot, scores = yard(60), tmp_path / "scores.sqlite"
+    first, again = Knowing(snapshot), Knowing(snapshot)
+    routers = [Router(snapshot, ENCODER, each, scores=scores) for each in (first, again)]
+    kept = scores.read_bytes()
+    assert routers[0].revision.rerank == routers[1].revision.rerank != DEFAULT_RERANK
+    assert first.asked
+    assert not again.asked
+    # Of what people ask nothing is kept.
+    routers[0].retrieve(snapshot.compendium.scenarios[0].text + " soon")
+    assert scores.read_bytes() == kept
+
+
+def test_plans_show_the_weights_that_ordered_them() -> None:
+    snapshot = yard(60)
+    router = Router(snapshot, ENCODER, Knowing(snapshot))
+    asked = snapshot.compendium.scenarios[0].text
+    (candidate, *_), weights = router.retrieve(asked).candidates, router.retrieve(asked).weights
+    assert candidate.rerank_score == 3.0
+    assert {name: weights[name] for name in router.revision.rerank.flat()} == router.revision.rerank.flat()
