@@ -76,6 +76,7 @@ class Router:
         loaded = load_revision(snapshot, self.encoder, previous)
         if self.reranker is None:
             return loaded
+        _LOG.info("fitting the weight of reranker %s, unless it is kept", self.reranker.fingerprint)
         asked = CachedReranker(self.reranker, self._scores) if self._scores else self.reranker
         try:
             return replace(loaded, rerank=fit_rerank(loaded, self.encoder, asked))
