@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import sample, stratified
-from .evaluation import K, QueryMemory, cleaned, open_encoder, read_split, remembering
+from .evaluation import K, QueryMemory, cleaned, named, open_encoder, read_split, remembering
 from .metatool import PUBLISHED_SEED
 from .mixed import MIXES, mixed
 from .reranking import with_local_llm
@@ -18,6 +18,7 @@ from .snapshots import federated
 from .splits import Split
 from .systems import FEDERATED, PLAIN_ARMS, answers, chosen
 
+METRICS = ("acc@1", f"recall@{K}")
 ROUTERS = (FEDERATED, "docs-only")
 ARMS = ("centralized", *PLAIN_ARMS)
 """Those that are measured when asked for."""
@@ -50,11 +51,7 @@ def measured(mix: str) -> Callable[[Session], Figures]:
         figures: dict[str, float] = {}
         for arm in arms:
             (evaluation,) = answers(session, split, arm, queries, memory, f"{mix}_{arm}")
-            ends = evaluation.intervals()
-            for key, value in evaluation.figures().items():
-                metric, group = key.split("/")
-                named = f"{metric}/{mix}/{group}@{arm}"
-                figures[named], session.intervals[named] = value, ends[key]
+            figures |= named(session, evaluation, f"{{metric}}/{mix}/{{group}}@{arm}", METRICS)
         return figures
 
     return measure
@@ -72,11 +69,7 @@ def reranked(mix: str) -> Callable[[Session], Figures]:
         found = with_local_llm(session, f"{mix}_llm", snapshot, memory, split.names, queries)
         figures: dict[str, float] = {}
         for mark, evaluation in (("llm", found.after), ("before_llm", found.before)):
-            ends = evaluation.intervals()
-            for key, value in evaluation.figures().items():
-                if key.startswith("acc@1/"):
-                    named = f"acc@1/{mix}/{key.removeprefix('acc@1/')}/{mark}"
-                    figures[named], session.intervals[named] = value, ends[key]
+            figures |= named(session, evaluation, f"acc@1/{mix}/{{group}}/{mark}", ["acc@1"])
         return figures
 
     return measure

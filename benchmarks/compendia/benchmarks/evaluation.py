@@ -140,6 +140,18 @@ def keep(session: Session, log: str, evaluation: Evaluation) -> Evaluation:
     return evaluation
 
 
+def named(session: Session, evaluation: Evaluation, form: str, metrics: Sequence[str]) -> dict[str, float]:
+    """Figures of some metrics under other keys, their intervals going to the manifest. `form` holds
+    `{metric}` and `{group}`."""
+    ends, figures = evaluation.intervals(), dict[str, float]()
+    for key, value in evaluation.figures().items():
+        metric, group = key.split("/")
+        if metric in metrics:
+            name = form.format(metric=metric, group=group)
+            figures[name], session.intervals[name] = value, ends[key]
+    return figures
+
+
 def ask_all(
     session: Session, log: str, router: Router, names: Mapping[str, str], queries: Sequence[Query]
 ) -> Evaluation:

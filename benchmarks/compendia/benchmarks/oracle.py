@@ -16,7 +16,7 @@ from compendia.contract import Candidate, Snapshot
 
 from .benchmark import Benchmark, Figures, Part, Session
 from .datasets import Query, stratified
-from .evaluation import Evaluation, K, keep, open_encoder, read_split, remembering
+from .evaluation import Evaluation, K, keep, named, open_encoder, read_split, remembering
 from .metrics import mean
 from .reranking import local_reranker
 from .snapshots import centralized, docs_only, federated
@@ -151,11 +151,7 @@ def ordered_by_llm(
     figures: dict[str, float] = {}
     for metric, log, answers in (("acc@1", arm, together), ("llm_alone", f"{arm}_alone", alone)):
         evaluation = keep(session, log, Evaluation(queries, answers))
-        ends = evaluation.intervals()
-        for key, value in evaluation.figures().items():
-            if key.startswith("acc@1/"):
-                named = f"{metric}/{key.removeprefix('acc@1/')}@{arm}"
-                figures[named], session.intervals[named] = value, ends[key]
+        figures |= named(session, evaluation, f"{metric}/{{group}}@{arm}", ["acc@1"])
     return figures
 
 
