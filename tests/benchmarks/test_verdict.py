@@ -60,7 +60,7 @@ def test_a_bound_has_exactly_one_end() -> None:
             Bound(**ends)
 
 
-REPORTED_WITHOUT_A_BOUND = {"typing", "oracle", "rendering", "taubench", "dev-mixed"}
+REPORTED_WITHOUT_A_BOUND = {"typing", "oracle", "rendering", "two-llms", "taubench", "dev-mixed"}
 """Experiments that compare arms: nobody has published a figure that ours would have to reach."""
 
 

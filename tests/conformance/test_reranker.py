@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compendia.benchmarks.two_llms import serving
 from compendia.router.endpoint import EndpointReranker
 from compendia.router.language_model import LanguageModel, model_file
 from compendia.router.likelihood import LikelihoodReranker
@@ -32,21 +33,9 @@ INJECTION = Card(
 
 @pytest.fixture(scope="module")
 def llama_server() -> Iterator[str]:
-    """A llama.cpp server of this process on a free loopback port; yields its base URL."""
-    import xllamacpp
-
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(model_file())
-    settings.hostnames = ["127.0.0.1"]
-    settings.port = 0
-    settings.n_ctx = 8192
-    settings.n_parallel = 1
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
-    settings.cache_prompt = False  # what was asked before must not move the last bits
-    settings.verbosity = 0
-    server = xllamacpp.Server(settings)
-    yield f"{server.listening_address}/v1"
-    del server
+    """A server of the same small model; its base URL."""
+    with serving(model_file()) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from .stb_docs import STB_DOCS
 from .stb_federated import STB_FEDERATED
 from .stb_scale import STB_SCALE
 from .tau_steps import TAUBENCH
+from .two_llms import TWO_LLMS
 from .typing_merge import TYPING
 from .zero_label import METATOOL_ZERO, SEALTOOLS_ZERO
 
@@ -32,6 +33,7 @@ BENCHMARKS = (
     TYPING,
     ORACLE,
     RENDERING,
+    TWO_LLMS,
     DEV_MIXED,
     DEFAULT_WEIGHTS,
     ABSTAIN,
