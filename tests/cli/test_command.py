@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -107,3 +108,16 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
                 _, told = process.communicate(timeout=30)
     assert process.returncode == 130, told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(("chosen", "threads"), [(None, "1"), ("3", "3")])
+def test_products_take_one_thread_unless_somebody_says_more(chosen: str | None, threads: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    told = environment | ({"OPENBLAS_NUM_THREADS": chosen} if chosen else {})
+    look = (
+        "import sys, os, compendia.cli.main; "
+        "print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", look], env=told, capture_output=True, text=True, check=True)
+    # The variable is read when numpy is first imported, so nothing may import it earlier.
+    assert done.stdout.split() == [threads, "False"]
