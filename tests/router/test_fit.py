@@ -7,7 +7,7 @@ import pytest
 from harbour import harbour
 from yard import ENCODER, yard
 
-from compendia.contract import Snapshot
+from compendia.contract import Scenario, Snapshot
 from compendia.router.calibrate import Background
 from compendia.router.fit import fit
 from compendia.router.index import HybridIndex
@@ -86,3 +86,28 @@ def test_prototypes_of_unused_tools_are_zero() -> None:
     made = prototypes(vectors, np.asarray([1, 1]), 3)
     assert made[1] @ vectors[0] == pytest.approx(1)
     assert not made[[0, 2]].any()
+
+
+def _shared(*, own: bool) -> Snapshot:
+    """Every used tool has served the same requests, and some of its own if wanted."""
+    made = yard(ENOUGH_TOOLS + 8)
+    tools = sorted({scenario.tool for scenario in made.compendium.scenarios})
+    common = [Scenario(tool=tool, text=f"the usual, number {n}") for tool in tools for n in range(20)]
+    some = made.compendium.scenarios if own else ()
+    return harbour(
+        tools=made.compendium.tools, scenarios=[*some, *common], precautions=(), conflicts=(), usage=()
+    )
+
+
+def test_where_a_topic_is_hidden_nothing_is_known_of_its_requests() -> None:
+    index = HybridIndex(_shared(own=True), ENCODER)
+    sample = Sample(index, ENCODER, Background(ENCODER))
+    topics, tools = (sample.world(0, learned=False, topics=topics) for topics in (True, False))
+    common = {row for row, entry in enumerate(index.scenarios.entries) if entry.text.startswith("the usual")}
+    assert not common & set(topics.rows.tolist())
+    assert common & set(tools.rows.tolist())
+
+
+def test_tools_that_share_all_their_requests_can_be_loaded() -> None:
+    revision = load_revision(_shared(own=False), ENCODER)
+    assert revision.weights == default_weights(revision.index.documented.words).cautious()

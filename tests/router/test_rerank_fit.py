@@ -108,6 +108,38 @@ def test_a_reranker_that_is_away_while_it_is_fitted_counts_by_the_defaults(
     assert "default weights" in caplog.text
 
 
+class Moody(Knowing):
+    """A reranker whose every thirtieth answer is none."""
+
+    def score(self, query: str, cards: Sequence[Card]) -> Scores:
+        found = super().score(query, cards)
+        if len(self.asked) % 30 == 0:
+            raise error(ErrorCode.RERANKER_FAILED, "the answer names no label", "reranker")
+        return found
+
+
+def test_a_few_bad_answers_do_not_spoil_the_fit(revision: Revision) -> None:
+    assert fit_rerank(revision, ENCODER, Moody(revision.snapshot)).model > DEFAULT_RERANK.model
+
+
+def test_scores_of_any_size_give_a_weight() -> None:
+    used, gold = np.asarray([True, False]), np.asarray([False, True])
+    far = [Decision(np.zeros(2), np.asarray([9e3, -9e3]), used, gold, new) for new in (True, False)]
+    assert fitted(far * 5).model < 0.01
+
+
+def test_a_file_that_cannot_be_used_is_said_and_does_not_stop_queries(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = tmp_path / "scores.sqlite"
+    broken.write_bytes(b"no database at all, and long enough to be told from an empty one" * 40)
+    snapshot = yard(60)
+    router = Router(snapshot, ENCODER, Knowing(snapshot), scores=broken)
+    assert router.revision.rerank == DEFAULT_RERANK
+    assert str(broken) in caplog.text
+    assert router.retrieve("book a barge").candidates
+
+
 def test_a_router_that_starts_again_asks_nothing_again(tmp_path: Path) -> None:
     snapshot, scores = yard(60), tmp_path / "scores.sqlite"
     first, again = Knowing(snapshot), Knowing(snapshot)

@@ -14,6 +14,7 @@ def test_the_variable_names_the_place(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert cache_directory() == tmp_path / "here"
     assert vectors_file().parent == scores_file().parent == tmp_path / "here"
     assert vectors_file() != scores_file()
+    assert scores_file(tmp_path / "mine.sqlite") == tmp_path / "scores.sqlite"
 
 
 def test_else_it_is_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def vectors_file() -> Path:
     return cache_directory() / "vectors.sqlite"
 
 
-def scores_file() -> Path:
-    """A reranker's scores of the requests that snapshots hold, by digests; nothing of what people ask."""
-    return cache_directory() / "scores.sqlite"
+def scores_file(vectors: Path | None = None) -> Path:
+    """A reranker's scores of the requests that snapshots hold, by digests; nothing of what people ask. Beside
+    the file of vectors."""
+    return (vectors or vectors_file()).with_name("scores.sqlite")

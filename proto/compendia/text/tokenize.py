@@ -9,6 +9,9 @@ from functools import lru_cache
 from .mask import PLACEHOLDER
 from .scripts import MARKS, UNSPACED
 
+MOST_KEPT = 32
+"""Letters of a run whose words are kept."""
+
 _RUN = re.compile(
     rf"(?P<unspaced>[{UNSPACED}]+)|[^\W\d_{UNSPACED}{MARKS}](?:[^\W\d_{UNSPACED}]|[{MARKS}])*|\d+"
 )
@@ -46,13 +49,12 @@ def tokenize(text: str) -> list[str]:
         if match.lastgroup == "unspaced":
             words.extend([run[i : i + 2] for i in range(len(run) - 1)] or [run])
         else:
-            words.extend(_words(run))
+            words.extend(_words(run) if len(run) > MOST_KEPT else _kept_words(run))
     return words
 
 
-@lru_cache(maxsize=50_000)
 def _words(run: str) -> tuple[str, ...]:
-    """The words of a run of letters or digits. Kept: a catalog says the same few thousand all the time."""
+    """The words of a run of letters or digits."""
     parts = _CASE.split(run) if run.isascii() and not run.islower() else [run]
     kept = [
         _singular(word)
@@ -60,6 +62,10 @@ def _words(run: str) -> tuple[str, ...]:
         if (word := part.casefold()) not in FUNCTION_WORDS or (len(part) > 1 and part.isupper())
     ]
     return (*kept, _singular(run.casefold())) if len(parts) > 1 else tuple(kept)
+
+
+_kept_words = lru_cache(maxsize=50_000)(_words)
+"""In memory: a catalog says the same few thousand all the time."""
 
 
 def _singular(word: str) -> str:

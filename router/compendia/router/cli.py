@@ -111,7 +111,9 @@ def serve(
     loaded = load_encoder(encoder, cache=cache or vectors_file())
     if snapshot is not None:
         file = snapshot
-        holder = Holder(lambda _: snapshot_loads(read_bytes(file)), loaded, orderer, scores=scores_file())
+        holder = Holder(
+            lambda _: snapshot_loads(read_bytes(file)), loaded, orderer, scores=scores_file(cache)
+        )
         holder.refresh()
     else:
         holder = Holder(
@@ -120,7 +122,7 @@ def serve(
             orderer,
             poll,
             lambda: newest_revision(aggregator),
-            scores_file(),
+            scores_file(cache),
         )
     with holder:
         run([RouterService(holder)], address, Limits(slots=slots), port_file=port_file)
@@ -244,7 +246,7 @@ def _plan(
             snapshot_loads(read_bytes(snapshot)),
             load_encoder(encoder, cache=cache or vectors_file()),
             _make_reranker(reranker, endpoint_url, endpoint_model),
-            scores=scores_file(),
+            scores=scores_file(cache),
         )
     started = time.perf_counter()
     return loaded.route(query, k), (time.perf_counter() - started) * 1000

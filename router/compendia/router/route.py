@@ -25,7 +25,7 @@ from .explain import explanation
 from .index import Scan
 from .query import EncodedQuery, encode_all, read_query
 from .render import Card, render_card
-from .rerank import Reranker, check_scores, combine
+from .rerank import DEFAULT_RERANK, Reranker, RerankWeights, check_scores, combine
 from .rerank_fit import fit_rerank
 from .retrieve import Revision, load_revision
 from .score_cache import CachedReranker
@@ -72,19 +72,19 @@ class Router:
         return loaded.index.encoded
 
     def _load(self, snapshot: Snapshot, previous: Revision | None = None) -> Revision:
-        """A reranker that fails while it is fitted counts by the default weights: it may come back."""
         loaded = load_revision(snapshot, self.encoder, previous)
-        if self.reranker is None:
-            return loaded
-        _LOG.info("fitting the weight of reranker %s, unless it is kept", self.reranker.fingerprint)
-        asked = CachedReranker(self.reranker, self._scores) if self._scores else self.reranker
+        return replace(loaded, rerank=self._fitted(loaded, self.reranker)) if self.reranker else loaded
+
+    def _fitted(self, revision: Revision, reranker: Reranker) -> RerankWeights:
+        """The default weights where the reranker fails, or its scores cannot be kept: queries go on."""
         try:
-            return replace(loaded, rerank=fit_rerank(loaded, self.encoder, asked))
+            asked = CachedReranker(reranker, self._scores) if self._scores else reranker
+            return fit_rerank(revision, self.encoder, asked)
         except CompendiaError as fault:
-            if fault.code is not ErrorCode.RERANKER_FAILED:
+            if fault.code not in (ErrorCode.RERANKER_FAILED, ErrorCode.SOURCE_UNREADABLE):
                 raise
-            _LOG.warning("the reranker counts by default weights: %s", fault)
-            return loaded
+            _LOG.warning("until the next snapshot the reranker counts by default weights: %s", fault)
+            return DEFAULT_RERANK
 
     def retrieve(self, query: str, k: int = 5) -> Ranking:
         """The k best tools, in the reranker's order if there is one. Raises EMPTY_QUERY, BAD_TEXT,

@@ -1,14 +1,17 @@
-"""Scores kept on disk, so that a long evaluation can stop and go on, and repeat in seconds."""
+"""Scores kept on disk: a long evaluation can stop and go on, and a router that starts again need not ask for
+what it fits a reranker's weight by."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
+
+from compendia.contract import CompendiaError, ErrorCode, error
 
 from .render import Card
 from .rerank import Reranker, Scores
@@ -30,10 +33,21 @@ class CachedReranker:
         self._path = path
         self.listwise = inner.listwise
         self.scored = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path)) as database, database:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise _unusable(path, fault) from None
+        with self._opened() as database:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute(_SCHEMA)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
+                yield database
+        except sqlite3.Error as fault:
+            raise _unusable(self._path, fault) from None
 
     @property
     def fingerprint(self) -> str:
@@ -41,11 +55,12 @@ class CachedReranker:
         return self._inner.fingerprint
 
     def score(self, query: str, cards: Sequence[Card]) -> Scores:
-        """One score per card, durable before it is returned. Raises what the reranker within raises."""
+        """One score per card, durable before it is returned. Raises what the reranker within raises, and
+        SOURCE_UNREADABLE where the file cannot be used."""
         own = [digest(f"{card.text}\0{card.brief}") for card in cards]
         others = " ".join(sorted(own)) if self.listwise else ""
         keys = [(self.fingerprint, digest(card + others) if others else card, digest(query)) for card in own]
-        with closing(sqlite3.connect(self._path, timeout=60)) as database, database:
+        with self._opened() as database:
             known = {key: self._find(database, key) for key in keys}
             missing = {key: card for key, card in zip(keys, cards, strict=True) if known[key] is None}
             if missing:
@@ -63,6 +78,15 @@ class CachedReranker:
             "SELECT score FROM scores WHERE reranker = ? AND card = ? AND query = ?", key
         ).fetchone()
         return None if row is None else float(row[0])
+
+
+def _unusable(path: Path, fault: Exception) -> CompendiaError:
+    return error(
+        ErrorCode.SOURCE_UNREADABLE,
+        f"scores cannot be kept in {path}: {fault}",
+        "scores",
+        "remove the file, or name a directory that can be written in $COMPENDIA_CACHE",
+    )
 
 
 def digest(text: str) -> str:

@@ -115,7 +115,12 @@ def _weighed(part: dict[str, Any], names: list[str]) -> Table:
     add("behind", [c["behind"] for c in candidates])
     if any(c["rerank_score"] is not None for c in candidates):
         weights = part["weights"]
-        add(f"reranker x {weights['rerank/model']:.2f}", [c["rerank_score"] for c in candidates])
+        scores = [c["rerank_score"] for c in candidates]
+        mean = sum(scores) / len(scores)
+        add(
+            f"reranker x {weights['rerank/model']:.2f}",
+            [weights["rerank/model"] * (score - mean) for score in scores],
+        )
         if weights["rerank/used"]:
             used = [weights["rerank/used"] * c["features"]["used"] + 0.0 for c in candidates]
             add("used, for the reranker", used)

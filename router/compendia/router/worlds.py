@@ -88,7 +88,7 @@ class Sample:
         silent = self._touching(hidden) if topics else hidden[owners]
         shown = np.flatnonzero(~silent & ~self._held[self._of_text])
         vectors = self._index.scenarios.vectors.vectors()[shown]
-        metric = learn(vectors, owners[shown], count) if learned else plain(vectors.shape[1])
+        metric = learn(vectors, owners[shown], count) if learned and len(shown) else plain(vectors.shape[1])
         spoken = ScenarioEvidence(vectors, owners[shown], shown, count, self._index.terms, metric)
         gold = self._gold
         documents = self._index.documented.under(metric)
@@ -169,6 +169,8 @@ def _digest(text: str) -> bytes:
 
 def _nearest(cosines: Scores, owners: Rows, count: int) -> NDArray[np.float64]:
     """As `evidence.nearest_by_tool` over the POOL best hits, for many queries."""
+    if cosines.shape[1] == 0:
+        return np.full((len(cosines), count), -1.0)
     place = max(0, cosines.shape[1] - POOL)
     floor = np.partition(cosines, place, axis=1)[:, place : place + 1]
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
