@@ -73,7 +73,9 @@ class Router:
 
     def _load(self, snapshot: Snapshot, previous: Revision | None = None) -> Revision:
         loaded = load_revision(snapshot, self.encoder, previous)
-        return replace(loaded, rerank=self._fitted(loaded, self.reranker)) if self.reranker else loaded
+        if self.reranker is None:
+            return loaded
+        return replace(loaded, rerank=self._fitted(loaded, self.reranker))
 
     def _fitted(self, revision: Revision, reranker: Reranker) -> RerankWeights:
         """The default weights where the reranker fails, or its scores cannot be kept: queries go on."""

@@ -113,8 +113,8 @@ def _weighed(part: dict[str, Any], names: list[str]) -> Table:
     table.add_section()
     add("score", [c["score"] for c in candidates], "bold")
     add("behind", [c["behind"] for c in candidates])
-    if any(c["rerank_score"] is not None for c in candidates):
-        weights = part["weights"]
+    weights = part["weights"]
+    if "rerank/model" in weights:
         scores = [c["rerank_score"] for c in candidates]
         mean = sum(scores) / len(scores)
         add(
