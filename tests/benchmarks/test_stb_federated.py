@@ -16,7 +16,8 @@ from compendia.benchmarks.benchmark import Options, Session
 from compendia.benchmarks.cli import register
 from compendia.benchmarks.datasets import Query
 from compendia.benchmarks.evaluation import Evaluation
-from compendia.benchmarks.stb_federated import ARMS, compared
+from compendia.benchmarks.splits import LABELLED, ZERO
+from compendia.benchmarks.stb_federated import ARMS, compared, split_by_use
 from compendia.benchmarks.stb_scale import FreshQueries, functions_of, grown
 from compendia.benchmarks.systems import mean_figures
 from compendia.contract import Compendium, ToolMetadata
@@ -48,6 +49,15 @@ def test_loss_is_over_g1_and_g2_and_the_gap_over_all(tmp_path: Path) -> None:
     assert low <= 10 <= high
 
 
+def test_queries_of_g1_and_g2_are_split_by_whether_a_gold_tool_has_experience() -> None:
+    golds = [frozenset({"a"}), frozenset({"b", "c"}), frozenset({"b"}), frozenset({"a"})]
+    groups = ["G1_tool", "G2_category", "G1_category", "G3_instruction"]
+    queries = [Query(group, "q", group, gold) for group, gold in zip(groups, golds, strict=True)]
+    found = split_by_use(Evaluation(queries, [["a"], ["b"], ["c"], ["a"]]), frozenset({"a", "c"}))
+    assert [query.group for query in found.queries] == [LABELLED, LABELLED, ZERO]
+    assert found.first() == [True, True, False]
+
+
 def test_of_several_clients_the_mean_counts() -> None:
     clients = [answered([True] * 20)[0], answered([False] * 10 + [True] * 10)[0]]
     figures = mean_figures(clients)
@@ -72,7 +82,14 @@ def test_a_limited_run_of_stb_federated_answers_in_every_arm(data_dir: Path, tmp
     document = run(tmp_path, data_dir, "stb-federated", "--limit", "24")
     figures = document["figures"]
     assert {key.split("@")[-1] for key in figures if key.startswith("acc@1")} == set(ARMS)
-    expected = {"loss_g1g2", "federated_gap", "acc@1/all@federated", "acc@1/G3_instruction@svm"}
+    expected = {
+        "loss_g1g2",
+        "federated_gap",
+        "H/g1g2@federated",
+        "recall@5/g1g2@paper",
+        "acc@1/all@federated",
+        "acc@1/G3_instruction@svm",
+    }
     assert expected <= set(figures)
     logs = document["manifest"]["logs"]
     assert isinstance(logs, dict)

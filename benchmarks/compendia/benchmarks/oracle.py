@@ -137,13 +137,13 @@ def ordered_by_llm(
     from compendia.router.rerank import combine, permutation
     from compendia.router.rerank_fit import fit_rerank
 
-    reranker = local_reranker(session)
+    reranker, index = local_reranker(session), router.revision.index
     weights = fit_rerank(router.revision, router.encoder, reranker)
     together, alone = list[list[str]](), list[list[str]]()
     for one in session.track(found, f"{arm} with the local LLM"):
         cards = [card(router, candidate.tool) for candidate in one.candidates]
         scores = reranker.score(one.query.text.strip(), cards)
-        used = [candidate.features["used"] > 0 for candidate in one.candidates]
+        used = [bool(index.experienced.used[index.row[candidate.tool]]) for candidate in one.candidates]
         both = combine([candidate.score for candidate in one.candidates], scores, used, weights)
         for answers, order in ((together, permutation(both)), (alone, permutation(scores))):
             answers.append([names[one.candidates[place].tool] for place in order])

@@ -8,12 +8,15 @@ costs the others (`loss_g1g2`, against the same router without experience) anoth
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from .benchmark import Benchmark, Figures, Part, Session
-from .datasets import stratified
-from .evaluation import RESAMPLES, Evaluation, K, open_encoder, read_split, remembering
+from .datasets import Query, stratified
+from .evaluation import RESAMPLES, Evaluation, K, QueryMemory, open_encoder, read_split, remembering
 from .metrics import ALL, Interval, paired_bootstrap
+from .splits import LABELLED, ZERO, Split
 from .systems import FEDERATED, LOCAL, answers, mean_figures
+from .zero_label import FIGURES, told
 
 SPLIT = "stb-g3"
 ARMS = (FEDERATED, "centralized", "docs-only", *LOCAL, "paper", "svm")
@@ -25,13 +28,25 @@ def evaluations(session: Session, arm: str) -> tuple[Evaluation, ...]:
     """The answers of one arm, made once for all parts: one evaluation, or one per client."""
 
     def ask() -> tuple[Evaluation, ...]:
-        encoder = open_encoder(session)
-        queries = stratified(session.split(SPLIT).queries, session.options.limit)
-        memory = session.once("memory", lambda: remembering(encoder, queries))
-        split = read_split(session, SPLIT, memory)
-        return answers(session, split, arm, queries, memory, arm)
+        queries = asked(session)
+        return answers(session, clean_split(session), arm, queries, memory(session), arm)
 
     return session.once(f"answers/{arm}", ask)
+
+
+def asked(session: Session) -> tuple[Query, ...]:
+    """The queries, or a sample of every group."""
+    return stratified(session.split(SPLIT).queries, session.options.limit)
+
+
+def memory(session: Session) -> QueryMemory:
+    """The encoder, which has read the queries."""
+    return session.once("memory", lambda: remembering(open_encoder(session), asked(session)))
+
+
+def clean_split(session: Session) -> Split:
+    """The split without experience that leaks into a query."""
+    return read_split(session, SPLIT, memory(session))
 
 
 def measured(arm: str) -> Callable[[Session], Figures]:
@@ -44,6 +59,32 @@ def measured(arm: str) -> Callable[[Session], Figures]:
         return {f"{key}@{arm}": value for key, value in mean_figures(found).items()}
 
     return measure
+
+
+def by_experience(arm: str) -> Callable[[Session], Figures]:
+    """The part that measures an arm on G1 and G2 by whether a gold tool has experience: `KEY/g1g2@ARM`.
+
+    Of a sample in which either group is empty there are no such figures; the manifest says so.
+    """
+
+    def measure(session: Session) -> Figures:
+        (found,) = evaluations(session, arm)
+        parted = split_by_use(found, clean_split(session).experienced())
+        sizes = {group: len(parted.of_group(group).queries) for group in (LABELLED, ZERO)}
+        session.notes["g1g2"] = sizes
+        return told(session, parted, f"/g1g2@{arm}") if all(sizes.values()) else {}
+
+    return measure
+
+
+def split_by_use(found: Evaluation, used: frozenset[str]) -> Evaluation:
+    """The queries of UNCOVERED groups, `labelled` where a gold tool is among the used ones, else `zero`."""
+    pairs = [
+        (replace(query, group=LABELLED if query.gold & used else ZERO), ranking)
+        for query, ranking in zip(found.queries, found.rankings, strict=True)
+        if query.group in UNCOVERED
+    ]
+    return Evaluation([query for query, _ in pairs], [ranking for _, ranking in pairs])
 
 
 def compared(session: Session) -> Figures:
@@ -78,6 +119,11 @@ STB_FEDERATED = Benchmark(
         *(
             Part((f"acc@1/G*@{arm}", f"acc@1/{ALL}@{arm}", f"recall@{K}/*@{arm}"), measured(arm))
             for arm in ARMS
+        ),
+        *(
+            Part(tuple(f"{key}/g1g2@{arm}" for key in FIGURES), by_experience(arm))
+            for arm in ARMS
+            if arm not in LOCAL
         ),
         Part(("loss_g1g2", "federated_gap"), compared),
     ),
