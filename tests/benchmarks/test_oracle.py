@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yard import ENCODER, yard
 
+from compendia.benchmarks.benchmark import Options, Session
 from compendia.benchmarks.datasets import Query
-from compendia.benchmarks.oracle import forced
+from compendia.benchmarks.oracle import forced, ordered_by_llm, typed_card
+from compendia.benchmarks.rendering import flat_card
 from compendia.contract import Candidate
+from compendia.router.route import Router
 
+METRICS, CARDS = ("acc@1", "llm_alone"), ("typed", "flat")
 NAMES = {f"p/n/{letter}": letter for letter in "abcdefgh"} | {"p/n/a2": "a"}
 
 
@@ -51,3 +59,19 @@ def test_as_many_gold_tools_as_fit_are_there_best_first(order: list[str], gold: 
     assert len(found) == k
     assert sum(NAMES[c.tool] in gold for c in found) == min(k, len(gold))
     assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
+
+
+@pytest.mark.model
+def test_the_llm_orders_a_forced_tool_beside_those_that_were_ranked(tmp_path: Path) -> None:
+    session = Session(Options(llm="local"), tmp_path)
+    router = Router(yard(used=4), ENCODER)
+    names = {tool.id: tool.title for tool in router.revision.index.tools}
+    query = Query("q/0", "Please paint the keel of our boat.", "q", frozenset({"paint keel"}))
+    ranked = router.retrieve("Book a barge at Visby.", 8).candidates
+    found = [forced(ranked, query, names)]
+    assert found[0].candidates[-1].features == {}
+    figures = ordered_by_llm(session, router, found, names, "typed", typed_card)
+    figures |= ordered_by_llm(session, router, found, names, "flat", flat_card)
+    assert figures["llm_alone/q@typed"] == 1
+    keys = {f"{metric}/{group}@{card}" for metric in METRICS for group in ("q", "all") for card in CARDS}
+    assert set(figures) == keys
