@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from .ids import check_part, parse_tool_id
+from .ids import check_part, check_tool_id
 from .licence import check_licence
 from .signature import Law, Role, Signature
 from .strict_json import check_text
@@ -33,7 +33,7 @@ class Record(BaseModel):
 Text = Annotated[str, StringConstraints(max_length=MAX_TEXT), AfterValidator(check_text)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256), AfterValidator(check_text)]
 Part = Annotated[str, AfterValidator(check_part)]
-ToolName = Annotated[str, AfterValidator(lambda text: str(parse_tool_id(text)))]
+ToolName = Annotated[str, AfterValidator(check_tool_id)]
 Licence = Annotated[str, StringConstraints(max_length=256), AfterValidator(check_licence)]
 Licences = Annotated[tuple[Licence, ...], Field(strict=False)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]

@@ -48,6 +48,12 @@ def parse_tool_id(text: str, path: str = "") -> ToolId:
     return ToolId(*parts)
 
 
+def check_tool_id(text: str) -> str:
+    """Return the id, or raise BAD_ID."""
+    parse_tool_id(text)
+    return text
+
+
 def check_part(part: str, path: str = "") -> str:
     """Return one part of an id, or raise BAD_ID saying which rule it breaks."""
     if not part:

@@ -15,15 +15,16 @@ def json_refs(made: BaseModel, path: str) -> Iterator[tuple[str, str]]:
     """Every `$ref` and `schema_ref` of a record: (where, target)."""
     for name in _referring(type(made)):
         value = getattr(made, name)
-        where = f"{path}.{name}"
-        if name == "schema_ref" and value:
-            yield where, value
+        if not value:
+            continue
+        if name == "schema_ref":
+            yield f"{path}.{name}", value
         elif isinstance(value, tuple):
             for index, child in enumerate(value):
                 if isinstance(child, BaseModel):
-                    yield from json_refs(child, f"{where}[{index}]")
+                    yield from json_refs(child, f"{path}.{name}[{index}]")
         elif isinstance(value, dict | list):
-            yield from _refs_in(value, where)
+            yield from _refs_in(value, f"{path}.{name}")
 
 
 def _refs_in(node: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -106,10 +106,8 @@ def key_fields(record: type[BaseModel]) -> tuple[str, ...]:
 
 def record_key(record: BaseModel) -> tuple[Any, ...]:
     """The record's key as a sortable tuple; structured values as canonical JSON."""
-    return tuple(
-        value if isinstance(value, str) else canonical(value)
-        for value in (getattr(record, name) for name in key_fields(type(record)))
-    )
+    values = [getattr(record, name) for name in key_fields(type(record))]
+    return tuple([value if isinstance(value, str) else canonical(value) for value in values])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ UTF-8, nesting beyond the parser's depth. `canonical` writes the one form that d
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import math
@@ -17,6 +18,9 @@ from .errors import ErrorCode, error
 
 _SUSPECT = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)|[\ud800-\udfff]")
 """What a lone surrogate or a NUL looks like in the text; only then are the parsed strings walked."""
+
+MOST_DIGITS = 64
+"""Of a whole number."""
 
 
 class _Refused:
@@ -33,13 +37,49 @@ def loads(data: bytes | str) -> Any:
     """
     if isinstance(data, bytes):
         try:
-            text = data.decode("utf-8-sig")
+            text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError as fault:
             raise error(
                 ErrorCode.INVALID_JSON, f"byte {fault.start} is not UTF-8", fix="save it as UTF-8"
             ) from None
     else:
         text = data
+    try:
+        tree = _STRICT.decode(text)
+    except (ValueError, RecursionError):
+        return _read_with_care(text)  # which says what is wrong, and where
+    if "\\u" in text or not (text.isascii() or isinstance(data, bytes)):
+        _check_strings(tree, text)
+    return tree
+
+
+def _once_each(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(items)
+    if len(result) < len(items):
+        raise ValueError
+    return result
+
+
+def _whole(token: str) -> int:
+    if len(token) > MOST_DIGITS:
+        raise ValueError
+    return int(token)
+
+
+def _finite(token: str) -> float:
+    value = float(token)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_once_each, parse_int=_whole, parse_float=_finite, parse_constant=_finite
+)
+
+
+def _read_with_care(text: str) -> Any:
+    """Parse with a mark in the place of what is refused, so that a walk can tell where it stands."""
     refused: list[_Refused] = []
 
     def refuse(code: ErrorCode, message: str) -> _Refused:
@@ -58,7 +98,7 @@ def loads(data: bytes | str) -> Any:
         )
 
     def whole(token: str) -> Any:
-        if len(token) > 64:
+        if len(token) > MOST_DIGITS:
             return refuse(ErrorCode.NOT_A_NUMBER, f"a whole number of {len(token)} digits is too long")
         return int(token)
 
@@ -82,16 +122,22 @@ def loads(data: bytes | str) -> Any:
         raise error(ErrorCode.INVALID_JSON, "nested too deeply", fix="flatten the document") from None
     if refused:
         _raise_first(tree, refused[0])
+    _check_strings(tree, text)
+    return tree
+
+
+def _check_strings(tree: Any, text: str) -> None:
     if _SUSPECT.search(text):
         for path, value in _strings(tree, ""):
             check_text(value, path)
-    return tree
 
 
 def check_text(text: str, path: str = "") -> str:
     """Return `text`, or raise BAD_TEXT if it holds a lone surrogate or a NUL (neither can be stored)."""
     if "\x00" in text:
         raise error(ErrorCode.BAD_TEXT, "the text holds a NUL character", path)
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as fault:
@@ -106,7 +152,10 @@ def canonical(value: Any) -> str:
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def digest(value: Any) -> str:

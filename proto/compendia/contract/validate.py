@@ -147,7 +147,7 @@ class Validator:
         if section == "definitions":
             self._definitions.add(made.id)  # type: ignore[attr-defined]
         self._has_usage = self._has_usage or section == "usage"
-        references = {f.signature.refers_to: f.name for f in signatures(type(made)) if f.signature.refers_to}
+        references = _references(type(made))
         if "tool" in references:
             endpoint = getattr(made, references["endpoint"]) if "endpoint" in references else ""
             self._mentions.setdefault((getattr(made, references["tool"]), endpoint), (path, True))
@@ -182,16 +182,12 @@ class Validator:
     def _check_fields(self, made: BaseModel, path: str) -> None:
         for field in _checked(type(made)):
             value = getattr(made, field.name)
-            where = f"{path}.{field.name}"
-            signature = field.signature
-            if signature.law is Law.COMPUTED and value is not None and not self._computed_allowed:
-                self._add(Problem(ErrorCode.COMPUTED_FIELD, "is computed at merge and never sent", where))
-            bounds = (signature.wire_bounds if self._noised else None) or signature.bounds
-            if bounds and not self._computed_allowed and not bounds[0] <= value <= bounds[1]:
-                self._add(
-                    Problem(ErrorCode.OUT_OF_RANGE, f"{value} lies outside {bounds[0]}..{bounds[1]}", where)
-                )
-            if field.element is not None and value:
+            if field.element is None:
+                if not self._computed_allowed:
+                    self._check_number(field, value, path)
+                continue
+            if value:
+                where = f"{path}.{field.name}"
                 seen: set[tuple[Any, ...]] = set()
                 for index, child in enumerate(value):
                     key = record_key(child)
@@ -203,6 +199,17 @@ class Validator:
                         )
                     seen.add(key)
                     self._check_fields(child, f"{where}[{index}]")
+
+    def _check_number(self, field: FieldSignature, value: Any, path: str) -> None:
+        """What one organization may send: nothing that the merge computes, and counts within their bounds."""
+        signature = field.signature
+        if signature.law is Law.COMPUTED and value is not None:
+            where = f"{path}.{field.name}"
+            self._add(Problem(ErrorCode.COMPUTED_FIELD, "is computed at merge and never sent", where))
+        bounds = (signature.wire_bounds if self._noised else None) or signature.bounds
+        if bounds and not bounds[0] <= value <= bounds[1]:
+            outside = f"{value} lies outside {bounds[0]}..{bounds[1]}"
+            self._add(Problem(ErrorCode.OUT_OF_RANGE, outside, f"{path}.{field.name}"))
 
     def _parse(self, kind: type[Record], data: Any, path: str) -> Record | None:
         try:
@@ -234,6 +241,12 @@ def _checked(record: type[BaseModel]) -> tuple[FieldSignature, ...]:
     return tuple(
         f for f in signatures(record) if f.signature.law is Law.COMPUTED or f.signature.bounds or f.element
     )
+
+
+@cache
+def _references(record: type[BaseModel]) -> dict[str, str]:
+    """The fields that name a tool and its endpoint, by what they name."""
+    return {f.signature.refers_to: f.name for f in signatures(record) if f.signature.refers_to}
 
 
 def version_problem(found: Any) -> Problem:
