@@ -125,5 +125,5 @@ def _without_itself(snapshot: Snapshot, asked: Scenario) -> float:
     others = tuple(s for s in snapshot.compendium.scenarios if s.text != asked.text)
     index = HybridIndex(harbour(scenarios=others, conflicts=()), HashingEncoder())
     query = encode_query(asked.text, HashingEncoder())
-    words = WordCoverage(index.tools)
+    words = WordCoverage(index.read)
     return best_evidence(query, index.search(query)[0], Background(HashingEncoder()), words)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from compendia.contract import Endpoint, Parameter, ToolMetadata
 from compendia.router.coverage import Coverage, WordCoverage
+from compendia.router.reading import read_tools
 from compendia.text.tokenize import tokenize
 
 WEATHER = ToolMetadata(
@@ -31,7 +32,7 @@ BARE = ToolMetadata(id="a/b/coin", title="Coin flip")
 
 
 def covered(text: str, *tools: ToolMetadata) -> Coverage:
-    return WordCoverage(tools).of(text, tokenize(text), np.arange(len(tools)))
+    return WordCoverage(read_tools(tools)).of(text, tokenize(text), np.arange(len(tools)))
 
 
 def test_words_of_parameters_and_their_values_count() -> None:
@@ -57,7 +58,7 @@ def test_only_english_requests_and_documentation_can_be_compared() -> None:
 
 
 def test_rows_choose_the_tools_and_no_tool_is_no_share() -> None:
-    words = WordCoverage(TOOLS)
+    words = WordCoverage(read_tools(TOOLS))
     tokens = tokenize("high water at a harbour")
     whole = words.of("high water at a harbour", tokens, np.arange(len(TOOLS)))
     row = [tool.id for tool in TOOLS].index(TIDES)

@@ -102,16 +102,16 @@ def test_nothing_or_one_tool_can_be_searched(snapshot: Snapshot) -> None:
 
 def test_words_are_found_in_any_script_and_unknown_ones_score_nothing() -> None:
     texts = ["潮汐表 查询", "расписание паромов", "ferry timetable", "money"]
-    index = LexicalIndex(texts, [0, 1, 2, 2], 3)
+    index = LexicalIndex([tokenize(text) for text in texts], [0, 1, 2, 2], 3)
     for owner, query in enumerate(["明天的潮汐", "паромов", "FERRY"]):
         assert int(index.owner_scores(tokenize(query)).argmax()) == owner
     assert not index.owner_scores(tokenize("xylophone")).any()
     assert not index.owner_scores([]).any()
-    assert not LexicalIndex(["!!!"], [0], 1).owner_scores(["a"]).any()
+    assert not LexicalIndex([[]], [0], 1).owner_scores(["a"]).any()
     assert index.texts_of_owner(tokenize("money"), 2).tolist()[0] == 0
 
 
 def test_repeating_a_word_changes_nothing() -> None:
-    index = LexicalIndex(["ferry timetable", "money"], [0, 1], 2)
+    index = LexicalIndex([["ferry", "timetable"], ["money"]], [0, 1], 2)
     once, often = index.owner_scores(["ferry"]), index.owner_scores(["ferry"] * 1000)
     np.testing.assert_array_equal(once, often)

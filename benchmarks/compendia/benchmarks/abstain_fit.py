@@ -190,7 +190,7 @@ def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) 
     found = []
     for world in session.track(made, "abstain weights"):
         index = HybridIndex(documentation_snapshot(world.catalog, memory.fingerprint), memory)
-        words = WordCoverage(index.tools)
+        words = WordCoverage(index.read)
         text = read_query(world.query)
         parts = sentences(text)
         asked = encode_all([text, *parts] if len(parts) > 1 else [text], memory)

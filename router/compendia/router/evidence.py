@@ -13,12 +13,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from compendia.contract import ToolMetadata
-from compendia.text.tokenize import tokenize
-
-from .documents import tool_document, tool_title
 from .lexical import LexicalIndex
 from .metric import Metric, prototypes
+from .reading import Reading
 from .terms import TermIndex
 from .vectors import Rows, Scores, Vectors
 
@@ -67,16 +64,16 @@ class Asked:
 
 
 class DocumentEvidence:
-    """What the documentation of `tools` says. `vectors` (n, d) are those of their documents."""
+    """What the documentation of tools says. `vectors` (n, d) are those of their documents."""
 
-    def __init__(self, tools: Sequence[ToolMetadata], vectors: Vectors, lexical: LexicalIndex) -> None:
-        texts = [tokenize(tool_document(tool)) for tool in tools]
+    def __init__(self, read: Sequence[Reading], vectors: Vectors, lexical: LexicalIndex) -> None:
+        texts = [tool.words for tool in read]
         self.words = float(np.median([len(text) for text in texts])) if texts else 0.0
         self._vectors = vectors
         self._lexical = lexical
         self._terms = TermIndex(texts)
         self._columns = self._terms.vectors.T.tocsr() if any(texts) else None
-        self._titles = TitleWords([tokenize(tool_title(tool)) for tool in tools], texts)
+        self._titles = TitleWords([tool.title for tool in read], texts)
 
     def under(self, metric: Metric) -> Vectors:
         """The documents' vectors under a metric, (tools, d)."""
@@ -148,10 +145,10 @@ class TitleWords:
 
 
 class ScenarioTerms:
-    """The TF-IDF vectors of scenario texts, made once; `by_tool` sums those of each tool."""
+    """The TF-IDF vectors of scenario texts, given as their words; `by_tool` sums those of each tool."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.index = TermIndex([tokenize(text) for text in texts])
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self.index = TermIndex(texts)
 
     def by_tool(self, rows: Rows, owners: Rows, count: int) -> scipy.sparse.csr_matrix:
         """(terms, count): the mean direction of the rows that each tool owns."""

@@ -16,8 +16,6 @@ from compendia.contract import Snapshot
 from compendia.text.encode import Encoder
 from compendia.text.tokenize import tokenize
 
-from .coverage import is_english
-from .documents import lexical_documents, tool_document
 from .evidence import (
     Asked,
     Columns,
@@ -31,6 +29,7 @@ from .experience import Entry, ExperienceIndex, disputes, precautions, scenarios
 from .lexical import LexicalIndex
 from .metric import ENOUGH_TOOLS, learn, plain
 from .query import EncodedQuery
+from .reading import Reading, is_english, read_tools
 from .vectors import HalfIndex, Rows, Scores, Vectors
 
 SHORTLIST = 128
@@ -83,6 +82,7 @@ class HybridIndex:
     documentation if that did not. `encoded` counts the texts that went to the encoder all the same.
     """
 
+    read: list[Reading]
     documents: HalfIndex
     lexical: LexicalIndex
     documented: DocumentEvidence
@@ -95,19 +95,20 @@ class HybridIndex:
         self.fingerprint = encoder.fingerprint
         known = previous if previous is not None and previous.fingerprint == encoder.fingerprint else None
         self.encoded = 0
-        self._document_texts = [tool_document(tool) for tool in self.tools]
+        self.read = read_tools(self.tools, {tool.tool.id: tool for tool in known.read} if known else None)
         if known is not None and known.tools == self.tools:
             self.documents, self.lexical, self.documented = known.documents, known.lexical, known.documented
         else:
             self.documents = HalfIndex(self._encode_documents(encoder, known))
-            texts = [(text, row) for row, tool in enumerate(self.tools) for text in lexical_documents(tool)]
+            texts = [(text, row) for row, tool in enumerate(self.read) for text in tool.lexical]
             self.lexical = LexicalIndex([t for t, _ in texts], [row for _, row in texts], len(self.tools))
-            self.documented = DocumentEvidence(self.tools, self.documents.vectors(), self.lexical)
+            self.documented = DocumentEvidence(self.read, self.documents.vectors(), self.lexical)
         lists = (scenarios(compendium), precautions(compendium), disputes(snapshot.conflicts, self.row))
         vectors = self._encode_experience(lists, encoder, known)
         self.scenarios, self.precautions, self.disputes = (
             self._experience(entries, vectors) for entries in lists
         )
+        self._words = _words(self.scenarios.entries, known)
 
     def __len__(self) -> int:
         """Entries: descriptions, scenarios, precautions, disputes."""
@@ -158,11 +159,13 @@ class HybridIndex:
         return Nearness(cosine, np.ones(len(cosine), np.float32))
 
     def _encode_documents(self, encoder: Encoder, known: HybridIndex | None) -> Vectors:
-        reusable = dict(zip(known._document_texts, known.documents.vectors(), strict=True)) if known else {}
-        made = self._missing(self._document_texts, reusable)
+        texts = [tool.document for tool in self.read]
+        before = (tool.document for tool in known.read) if known else ()
+        reusable = dict(zip(before, known.documents.vectors() if known else (), strict=True))
+        made = self._missing(texts, reusable)
         if made:
             reusable.update(zip(made, encoder.encode_documents(made), strict=True))
-        return _stacked([reusable[text] for text in self._document_texts], encoder.dimension)
+        return _stacked([reusable[text] for text in texts], encoder.dimension)
 
     def _encode_experience(
         self, lists: Sequence[list[Entry]], encoder: Encoder, known: HybridIndex | None
@@ -180,7 +183,7 @@ class HybridIndex:
     @cached_property
     def terms(self) -> ScenarioTerms:
         """The words of the scenarios."""
-        return ScenarioTerms([entry.text for entry in self.scenarios.entries])
+        return ScenarioTerms(self._words)
 
     @cached_property
     def experienced(self) -> ScenarioEvidence:
@@ -235,6 +238,12 @@ def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nea
     for at in np.lexsort((weights, scores)):
         cosine[places[at]], weight[places[at]] = scores[at], weights[at]
     return Nearness(cosine, weight)
+
+
+def _words(entries: Sequence[Entry], known: HybridIndex | None) -> list[list[str]]:
+    """The words of each entry's text; of texts that `known` has, as it has them."""
+    before = dict(zip((e.text for e in known.scenarios.entries), known._words, strict=True)) if known else {}
+    return [before[entry.text] if entry.text in before else tokenize(entry.text) for entry in entries]
 
 
 def _stacked(vectors: list[Vectors], dimension: int) -> Vectors:

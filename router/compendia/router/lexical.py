@@ -8,8 +8,6 @@ import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
-from compendia.text.tokenize import tokenize
-
 # Chosen on ToolBench G3 queries: endpoint texts are short, and a word that is said twice matters.
 K1, B = 2.0, 0.75
 
@@ -17,15 +15,14 @@ K1, B = 2.0, 0.75
 class LexicalIndex:
     """BM25 over texts in the order given. Every text belongs to an owner, 0..owners-1; each owner has one."""
 
-    def __init__(self, texts: Sequence[str], owners: Sequence[int], owner_count: int) -> None:
-        """owners: ascending owner number of each text, without gaps."""
+    def __init__(self, texts: Sequence[Sequence[str]], owners: Sequence[int], owner_count: int) -> None:
+        """texts: as their words. owners: ascending owner number of each text, without gaps."""
         self._starts = np.flatnonzero(np.diff(np.asarray(owners, np.int64), prepend=-1))
         self._text_count, self._owner_count = len(texts), owner_count
-        tokens = [tokenize(text) for text in texts]
         self._model: bm25s.BM25 | None = None
-        if any(tokens):
+        if any(texts):
             self._model = bm25s.BM25(k1=K1, b=B)
-            self._model.index(tokens, show_progress=False)
+            self._model.index(texts, show_progress=False)
 
     def knows(self, token: str) -> bool:
         """Whether any text holds the word."""

@@ -150,7 +150,7 @@ def _limited(revision: Revision, index: HybridIndex) -> Revision:
 
 def _revision(snapshot: Snapshot, index: HybridIndex, encoder: Encoder, level: Background) -> Revision:
     """A revision that refuses nothing (see `_limited`)."""
-    words = WordCoverage(index.tools)
+    words = WordCoverage(index.read)
     compendium = snapshot.compendium
     usage = {entry.tool: entry for entry in compendium.usage}
     reliabilities = np.asarray([reliability(usage.get(tool.id)) for tool in index.tools], np.float64)
