@@ -32,6 +32,7 @@ from compendia.contract import (
 from compendia.contract.document import dumps
 from compendia.wire.codec import (
     CompendiumReader,
+    SnapshotReader,
     check_versions,
     decode,
     decode_snapshot,
@@ -157,6 +158,28 @@ def _snapshot(compendium: Compendium) -> Snapshot:
 def test_a_snapshot_survives_the_trip_with_what_the_merge_computed(compendium: Compendium) -> None:
     snapshot = _snapshot(compendium)
     assert decode_snapshot(io.BytesIO(b"".join(encode_snapshot(snapshot)))) == snapshot
+
+
+@given(compendiums(), compendiums())
+def test_the_next_snapshot_reads_as_if_it_were_the_first(one: Compendium, other: Compendium) -> None:
+    reader = SnapshotReader()
+    for snapshot in (_snapshot(one), _snapshot(other), _snapshot(one), _snapshot(one)):
+        data = b"".join(encode_snapshot(snapshot))
+        read = reader.read(io.BytesIO(data))
+        assert read == decode_snapshot(io.BytesIO(data)) == snapshot
+        assert b"".join(encode_snapshot(read)) == data
+
+
+def test_a_line_that_the_last_snapshot_had_gives_the_same_record_and_is_checked_with_the_others() -> None:
+    reader = SnapshotReader()
+    snapshot = _snapshot(_small())
+    first = reader.read(io.BytesIO(b"".join(encode_snapshot(snapshot))))
+    again = reader.read(io.BytesIO(b"".join(encode_snapshot(snapshot))))
+    assert again.compendium.tools[0] is first.compendium.tools[0]
+    lost = snapshot.compendium.model_copy(update={"tools": ()})
+    with pytest.raises(CompendiaError) as caught:
+        reader.read(io.BytesIO(b"".join(encode_snapshot(snapshot.model_copy(update={"compendium": lost})))))
+    assert ErrorCode.UNKNOWN_TOOL in {problem.code for problem in caught.value.problems}
 
 
 def test_a_snapshot_under_a_false_revision_is_refused() -> None:

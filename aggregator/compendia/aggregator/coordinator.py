@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from compendia.contract import CompendiaError, ErrorCode, Problem, Snapshot, error
+from compendia.contract import CompendiaError, Compendium, ErrorCode, Problem, Snapshot, error
 from compendia.contract.validate import KnownTools
 from compendia.text.encode import Encoder
 from compendia.wire.codec import decode, decode_snapshot, encode_snapshot
 
 from .executor import Executor
+from .memo import LeafCache
 from .receive import check_windows
 from .rounds import (
     Acknowledge,
@@ -47,7 +48,6 @@ Upload = tuple[StoredContribution, bytes]
 
 _TICK_S = 0.2
 _KNOWN_REVISIONS = 4
-_LEAVES_BYTES = 4_000_000  # as received; some 40 MB as JSON
 _LOG = logging.getLogger("compendia.aggregator")
 
 
@@ -78,8 +78,8 @@ class Coordinator:
         self._changed = threading.Condition(threading.RLock())
         self._state = _restored(store)
         self._known: OrderedDict[str, KnownTools] = OrderedDict()
-        self._merged_tools = ViewCache()  # of the merger's thread alone, as the next
-        self._leaves: OrderedDict[tuple[str, int, str], tuple[Contribution, int]] = OrderedDict()
+        self._merged_tools = ViewCache()  # of the merger's thread alone
+        self._leaves = LeafCache()
         self._merger = ThreadPoolExecutor(1, thread_name_prefix="merge")
         self._due: list[Event] = []
         self._ending = threading.Event()
@@ -145,8 +145,12 @@ class Coordinator:
             if isinstance(effect, Refuse) and effect.problem.code is not ErrorCode.EQUIVOCATION:
                 raise CompendiaError([effect.problem])
 
-    def submit(self, row: StoredContribution, data: bytes) -> tuple[StoredContribution, bool]:
+    def submit(
+        self, row: StoredContribution, data: bytes, whole: Compendium | None = None
+    ) -> tuple[StoredContribution, bool]:
         """Take a validated upload; returns it with its round settled, and whether it was there already.
+
+        whole: what the bytes say, where the caller has it; then the merge need not read them again.
 
         Raises ROUND_CLOSED, NO_OPEN_ROUND, NOT_A_MEMBER, EQUIVOCATION, WINDOW_OVERLAP.
         """
@@ -154,6 +158,9 @@ class Coordinator:
             placed = replace(row, round=row.round or self._state.round)
             check_windows(placed, self.store.contributions())
             effects = self._apply(Submit(row.org, row.round, row.digest), (placed, data))
+            if whole is not None:
+                leaf = Contribution(placed.org, placed.round, placed.digest, whole)
+                self._leaves.put(leaf, len(data))
         answer = next(effect for effect in effects if isinstance(effect, Acknowledge))
         return placed, answer.repeated
 
@@ -251,14 +258,12 @@ class Coordinator:
     def _leaf(self, row: StoredContribution) -> Contribution:
         """A contribution, read and validated anew only if it is not among those read last."""
         key = row.org, row.round, row.digest
-        if key in self._leaves:
-            self._leaves.move_to_end(key)
-            return self._leaves[key][0]
+        kept = self._leaves.get(key)
+        if kept is not None:
+            return kept
         data = self.store.contribution_data(*key)
         leaf = Contribution(*key, decode(io.BytesIO(data), self.known))
-        self._leaves[key] = leaf, len(data)
-        while sum(size for _, size in self._leaves.values()) > _LEAVES_BYTES:
-            self._leaves.popitem(last=False)
+        self._leaves.put(leaf, len(data))
         return leaf
 
 

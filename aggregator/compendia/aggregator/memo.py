@@ -1,11 +1,45 @@
-"""Merged tools kept between views: a tool about which nobody says anything new is not merged again."""
+"""What is kept between merges: contributions that were read, and merged tools.
+
+A contribution is read once, and a tool about which nobody says anything new is not merged again.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 
+from .contribution import Contribution
 from .merge import MergedTool, ToolClaims
+
+LEAVES_BYTES = 4_000_000
+"""Of contributions, as received; some 40 MB as JSON."""
+
+
+class LeafCache:
+    """Contributions that were read and validated, by their key, up to LEAVES_BYTES; the least recently used
+    go first. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int, str], tuple[Contribution, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: tuple[str, int, str]) -> Contribution | None:
+        """The contribution; None when it has to be read."""
+        with self._turn:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
+    def put(self, leaf: Contribution, size: int) -> None:
+        """Keep a contribution of so many bytes."""
+        with self._turn:
+            self._bytes += size - self._kept.pop(leaf.key, (leaf, 0))[1]
+            self._kept[leaf.key] = leaf, size
+            while self._bytes > LEAVES_BYTES:
+                self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
 class ViewCache:

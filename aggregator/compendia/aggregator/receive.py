@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
-from compendia.contract import ErrorCode, error
+from compendia.contract import Compendium, ErrorCode, error
 from compendia.contract.ids import check_part
 from compendia.contract.validate import KnownTools
 from compendia.wire.codec import CompendiumReader, check_versions
@@ -23,7 +23,8 @@ from compendia.wire.v1 import compendia_pb2 as pb
 from .store import StoredContribution
 
 SPOOL_BYTES = 512 * 1024
-"""Of an upload, this much may stay in memory; the rest goes to a temporary file."""
+"""Of an upload, this much may stay in memory; the rest goes to a temporary file. Of one that is no larger the
+records stay too, for the merge."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -84,8 +85,11 @@ def validated(
     claim: Announced,
     known: Callable[[str], KnownTools],
     caps: Caps = UPLOAD_CAPS,
-) -> StoredContribution:
-    """Read the whole upload once, keeping ids only. Raises CompendiaError with every problem found."""
+) -> tuple[StoredContribution, Compendium | None]:
+    """Read the whole upload once; of one over SPOOL_BYTES only ids are kept, and no compendium is returned.
+
+    Raises CompendiaError with every problem found.
+    """
     spool.seek(0, 2)
     size = spool.tell()
     spool.seek(0)
@@ -97,9 +101,13 @@ def validated(
             "org",
             "publish the compendium under its own organization",
         )
-    for _ in reader:
-        pass
-    return StoredContribution(
+    whole = None
+    if size <= SPOOL_BYTES:
+        whole = reader.whole()
+    else:
+        for _ in reader:
+            pass
+    row = StoredContribution(
         org=claim.org,
         round=claim.round,
         digest=claim.digest,
@@ -107,6 +115,7 @@ def validated(
         records=reader.counts.total(),
         window=reader.header.window,
     )
+    return row, whole
 
 
 def check_windows(new: StoredContribution, earlier: tuple[StoredContribution, ...]) -> None:

@@ -73,9 +73,9 @@ class AggregatorService(AggregatorServicer):
             with self._uploading.one(context.time_remaining()):
                 receive(request_iterator, claim.digest, spool, self._settings.caps)
             with self._validating.one(context.time_remaining()):
-                row = validated(spool, claim, self._rounds.known, self._settings.caps)
+                row, whole = validated(spool, claim, self._rounds.known, self._settings.caps)
             spool.seek(0)
-            return _receipt(*self._rounds.submit(row, spool.read()))
+            return _receipt(*self._rounds.submit(row, spool.read(), whole))
 
     def Pull(self, request: pb.PullRequest, context: grpc.ServicerContext) -> Iterator[pb.SnapshotChunk]:
         check_versions(request.schema_versions.min, request.schema_versions.max)

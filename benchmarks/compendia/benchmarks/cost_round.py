@@ -93,8 +93,11 @@ class _Round:
     """An aggregator at an address, and a router that follows it."""
 
     def __init__(self, address: str, encoder: Encoder) -> None:
+        from compendia.wire.codec import SnapshotReader
+
         self._address = address
         self._encoder = encoder
+        self._reader = SnapshotReader()
         self._router: Router | None = None
 
     def run(self, said: Sequence[Compendium]) -> dict[str, float]:
@@ -115,7 +118,7 @@ class _Round:
         if report.failure:
             raise error(ErrorCode.INTERNAL, f"the merge failed: {report.failure}", "round")
         marks.append(time.perf_counter())
-        snapshot = fetch_snapshot(self._address, patience=patience)
+        snapshot = fetch_snapshot(self._address, patience=patience, reader=self._reader)
         marks.append(time.perf_counter())
         if self._router is None:
             self._router = Router(snapshot, self._encoder)

@@ -11,6 +11,7 @@ memory. Equal documents give equal bytes. The end line tells a whole text from o
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import IO, Any
@@ -78,13 +79,16 @@ class CompendiumReader:
                 yield kind, record
         self._validator.finish()
 
+    def whole(self) -> Compendium:
+        """The compendium with all its records. Raises as iterating does."""
+        return _assemble(self.header, self)
+
 
 def decode(
     stream: IO[bytes], known: Callable[[str], KnownTools] | None = None, caps: Caps = UPLOAD_CAPS
 ) -> Compendium:
     """A whole compendium, validated. Raises CompendiaError."""
-    reader = CompendiumReader(stream, known, caps)
-    return _assemble(reader.header, reader)
+    return CompendiumReader(stream, known, caps).whole()
 
 
 def decode_snapshot(stream: IO[bytes], caps: Caps = SNAPSHOT_CAPS) -> Snapshot:
@@ -92,31 +96,55 @@ def decode_snapshot(stream: IO[bytes], caps: Caps = SNAPSHOT_CAPS) -> Snapshot:
 
     Raises CompendiaError; DIGEST_MISMATCH when the revision is another content's.
     """
-    rows = _bodies(stream, caps)
-    kind, frame = next(rows)
-    _expect(kind, "snapshot")
-    kind, body = next(rows, ("", None))
-    _expect(kind, "compendium")
-    validator, header = _header(body, None, computed_allowed=True)
-    conflicts: list[Any] = []
-    counts: Counter[str] = Counter()
+    return SnapshotReader(caps).read(stream)
 
-    def merged() -> Iterator[tuple[str, Record]]:
-        for kind, body in rows:
-            if kind == "conflict":
-                conflicts.append(_conflict(body, len(conflicts)))
-                continue
-            record = _record(validator, counts, kind, body)
-            if record is not None:
-                yield kind, record
-        validator.finish()
 
-    compendium = _assemble(header, merged())
-    try:
-        snapshot = Snapshot.model_validate({**frame, "compendium": compendium, "conflicts": conflicts})
-    except (ValidationError, TypeError) as fault:
-        raise error(ErrorCode.BAD_FIELD, f"is not a snapshot's frame: {fault}", "snapshot") from None
-    return _proved(snapshot)
+class SnapshotReader:
+    """Reads snapshots as `decode_snapshot` does, one revision after the other: a line that the one before had
+    is not parsed again, and gives the very same record. Holds the records of one snapshot."""
+
+    def __init__(self, caps: Caps = SNAPSHOT_CAPS) -> None:
+        self._caps = caps
+        self._known: dict[bytes, list[Any]] = {}
+
+    def read(self, stream: IO[bytes]) -> Snapshot:
+        """The snapshot. Raises as `decode_snapshot`."""
+        key, known, now = b"", self._known, dict[bytes, list[Any]]()
+
+        def parse(line: bytes) -> Any:
+            nonlocal key
+            key = hashlib.sha256(line).digest()
+            return known.get(key) or strict_json.loads(line)
+
+        rows = _bodies(stream, self._caps, parse)
+        kind, frame = next(rows)
+        _expect(kind, "snapshot")
+        kind, body = next(rows, ("", None))
+        _expect(kind, "compendium")
+        validator, header = _header(body, None, computed_allowed=True)
+        conflicts: list[Conflict] = []
+        counts: Counter[str] = Counter()
+
+        def merged() -> Iterator[tuple[str, Record]]:
+            for kind, body in rows:
+                if kind == "conflict":
+                    conflicts.append(_conflict(body, len(conflicts)))
+                    now[key] = [kind, conflicts[-1]]
+                    continue
+                record = _record(validator, counts, kind, body)
+                if record is not None:
+                    now[key] = [kind, record]
+                    yield kind, record
+            validator.finish()
+
+        compendium = _assemble(header, merged())
+        try:
+            snapshot = Snapshot.model_validate({**frame, "compendium": compendium, "conflicts": conflicts})
+        except (ValidationError, TypeError) as fault:
+            raise error(ErrorCode.BAD_FIELD, f"is not a snapshot's frame: {fault}", "snapshot") from None
+        proved = _proved(snapshot)
+        self._known = now
+        return proved
 
 
 def conflicts_of(stream: IO[bytes], caps: Caps = SNAPSHOT_CAPS) -> Iterator[Conflict]:
@@ -162,7 +190,9 @@ def _numbered(rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
     yield (strict_json.canonical(("end", {"lines": count})) + "\n").encode("utf-8")
 
 
-def _bodies(stream: IO[bytes], caps: Caps) -> Iterator[tuple[str, Any]]:
+def _bodies(
+    stream: IO[bytes], caps: Caps, parse: Callable[[bytes], Any] = strict_json.loads
+) -> Iterator[tuple[str, Any]]:
     """Kind and body of every line before the end line. Raises PROTOCOL when the text is not whole."""
     count = 0
     ended = False
@@ -170,7 +200,7 @@ def _bodies(stream: IO[bytes], caps: Caps) -> Iterator[tuple[str, Any]]:
         if ended:
             raise error(ErrorCode.PROTOCOL, "something follows the end line", f"line {count + 2}")
         try:
-            row = strict_json.loads(line)
+            row = parse(line)
         except CompendiaError as fault:
             problem = fault.problems[0]
             where = f"line {count + 1}" + (f" {problem.path}" if problem.path else "")
@@ -221,7 +251,7 @@ def _assemble(header: Compendium, rows: Any) -> Compendium:
 
 def _conflict(body: Any, index: int) -> Conflict:
     try:
-        return _CONFLICT.validate_python(body)
+        return _CONFLICT.validate_python(body)  # one that was read before passes as it is
     except ValidationError as fault:
         first = fault.errors(include_url=False)[0]
         raise error(ErrorCode.BAD_FIELD, first["msg"], f"conflict[{index}]") from None

@@ -8,7 +8,7 @@ from typing import IO
 from compendia.contract import SCHEMA_VERSION, ErrorCode, Snapshot, error
 
 from .channel import DEFAULT_PATIENCE, Patience, call, connect
-from .codec import MIN_SCHEMA_VERSION, decode_snapshot
+from .codec import MIN_SCHEMA_VERSION, SnapshotReader
 from .framing import SNAPSHOT_CAPS, Receiver
 from .v1 import compendia_pb2 as pb
 from .v1.compendia_pb2_grpc import AggregatorStub
@@ -19,16 +19,22 @@ def spoken_versions() -> pb.SchemaVersions:
     return pb.SchemaVersions(min=MIN_SCHEMA_VERSION, max=SCHEMA_VERSION)
 
 
-def fetch_snapshot(address: str, revision: str = "", patience: Patience = DEFAULT_PATIENCE) -> Snapshot:
+def fetch_snapshot(
+    address: str,
+    revision: str = "",
+    patience: Patience = DEFAULT_PATIENCE,
+    reader: SnapshotReader | None = None,
+) -> Snapshot:
     """The snapshot of a revision ("" for the newest), validated, its revision proved.
 
+    reader: one that read the revision before; what did not change is not parsed again.
     Raises CompendiaError: NO_SNAPSHOT, UNKNOWN_REVISION, UNREACHABLE, DEADLINE, DIGEST_MISMATCH,
     SCHEMA_VERSION.
     """
     with connect(address) as channel, tempfile.TemporaryFile() as sink:
         stub = AggregatorStub(channel)
         whole = call(lambda seconds: _receive(stub, revision, seconds, patience, sink), address, patience)
-        return decode_snapshot(whole)
+        return (reader or SnapshotReader()).read(whole)
 
 
 def _receive(

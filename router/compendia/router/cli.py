@@ -97,6 +97,7 @@ def serve(
     from compendia.contract.document import read_bytes, snapshot_loads
     from compendia.text.encode import load_encoder
     from compendia.text.places import scores_file, vectors_file
+    from compendia.wire.codec import SnapshotReader
     from compendia.wire.fetch import fetch_snapshot
     from compendia.wire.server import Limits
     from compendia.wire.server import serve as run
@@ -116,8 +117,9 @@ def serve(
         )
         holder.refresh()
     else:
+        reader = SnapshotReader()
         holder = Holder(
-            lambda revision: fetch_snapshot(aggregator, revision),
+            lambda revision: fetch_snapshot(aggregator, revision, reader=reader),
             loaded,
             orderer,
             poll,
