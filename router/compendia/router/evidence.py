@@ -175,13 +175,15 @@ class ScenarioEvidence:
         self.used[owners] = True
         self._count = count
         self._terms = terms
-        self._prototypes = prototypes(metric.project(vectors), owners, count)
+        self._prototypes = prototypes(metric.project(vectors), owners, count)[self.used]
         self._columns = terms.by_tool(rows, owners, count)
 
     def scores(self, asked: Asked) -> dict[str, Scores]:
         """The raw scores of all tools, (queries, tools): EXPERIENCE but for the nearest scenario."""
+        prototype = np.zeros((len(asked.masked_vectors), self._count), np.float32)
+        prototype[:, self.used] = self.metric.project(asked.masked_vectors) @ self._prototypes.T
         return {
-            "prototype": self.metric.project(asked.masked_vectors) @ self._prototypes.T,
+            "prototype": prototype,
             "scenario_words": self._terms.index.cosines(asked.masked_words, self._columns, self._count),
         }
 
@@ -212,5 +214,6 @@ def standardized(scores: Scores, tools: Rows | slice = ALL) -> NDArray[np.float6
     if scores.shape[1] == 0:
         return scores.astype(np.float64)
     mean = scores.mean(axis=1, keepdims=True, dtype=np.float64)
-    deviation = scores.std(axis=1, keepdims=True, dtype=np.float64)
+    # In single precision: sums of squares around the mean lose nothing, and all tools are read.
+    deviation = scores.std(axis=1, keepdims=True).astype(np.float64)
     return np.where(deviation < 1e-6, 0.0, (scores[:, tools] - mean) / np.maximum(deviation, 1e-6))

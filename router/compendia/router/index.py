@@ -65,13 +65,15 @@ class Matches:
 @dataclass(frozen=True)
 class Scan:
     """Queries against everything: raw scores of all tools (queries, tools), of documentation and of
-    experience, and the hits of each kind of entry, (queries, hits). `rows`: where a query stands, by its
-    text. What is asked alone and together with others is scanned once."""
+    experience, the tools that each query's documentation brings up, and the hits of each kind of entry,
+    (queries, hits). `rows`: where a query stands, by its text. What is asked alone and together with others
+    is scanned once."""
 
     rows: Mapping[str, int]
     asked: Asked
     documentation: Mapping[str, Scores]
     experience: Mapping[str, Scores]
+    brought: Sequence[Rows]
     hits: Sequence[tuple[Scores, Rows, Scores]]
 
 
@@ -114,6 +116,11 @@ class HybridIndex:
         """Entries: descriptions, scenarios, precautions, disputes."""
         return len(self.tools) + len(self.scenarios) + len(self.precautions) + len(self.disputes)
 
+    @property
+    def documentation_alone(self) -> bool:
+        """Whether there is nothing that was masked."""
+        return len(self) == len(self.tools)
+
     def search(self, *queries: EncodedQuery) -> list[Matches]:
         """What each of the queries says about every tool that any of them brings up.
 
@@ -123,13 +130,17 @@ class HybridIndex:
 
     def scan(self, queries: Sequence[EncodedQuery]) -> Scan:
         """The queries against every tool and entry."""
-        asked = ask(queries)
-        adapted = adapted_scores(asked, self.experienced.metric, self._adapted)
+        asked, metric = ask(queries), self.experienced.metric
+        scores = self.documented.scores(asked)
+        kinds = list(scores.values())
+        if metric.learned:
+            kinds.append(adapted_scores(asked, metric, self._adapted))
         return Scan(
             {query.text: row for row, query in enumerate(queries)},
             asked,
-            {**self.documented.scores(asked), "adapted_meaning": adapted},
+            {**scores, "adapted_meaning": kinds[-1] if metric.learned else scores["description_meaning"]},
             self.experienced.scores(asked),
+            [_shortlist(of_query) for of_query in zip(*kinds, strict=True)],
             [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)],
         )
 
@@ -138,7 +149,8 @@ class HybridIndex:
         at = [scan.rows[query.text] for query in queries]
         scores = {name: raw[at] for name, raw in scan.documentation.items()}
         hits = [(cosines[at], owners[at], weights[at]) for cosines, owners, weights in scan.hits]
-        tools = _shortlist(list(scores.values()), [owners.ravel() for _, owners, _ in hits])
+        found = [scan.brought[row] for row in at] + [owners.ravel() for _, owners, _ in hits]
+        tools = np.unique(np.concatenate(found))
         documented = self.documented.columns(scan.asked.of(at), scores, tools)
         spoken = {name: raw[at][:, tools].astype(np.float64) for name, raw in scan.experience.items()}
         return [
@@ -220,15 +232,18 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
     )
 
 
-def _shortlist(scores: Sequence[Scores], owners: Sequence[Rows]) -> Rows:
-    """Rows of the tools to look at, ascending. scores: of all tools, (queries, tools)."""
-    found = list(owners)
-    for of_queries in scores:
-        if of_queries.shape[1] <= SHORTLIST:
-            return np.arange(of_queries.shape[1])
-        best = np.argpartition(-of_queries, SHORTLIST - 1, axis=1)[:, :SHORTLIST]
-        found.append(best[np.take_along_axis(of_queries, best, axis=1) > 0])
-    return np.unique(np.concatenate(found)).astype(np.int64)
+def _shortlist(scores: Sequence[Scores]) -> Rows:
+    """Rows of the tools to look at for one query, ascending. scores: of all tools, each (tools,)."""
+    kept = np.zeros(len(scores[0]), bool)
+    if len(kept) <= SHORTLIST:
+        return np.arange(len(kept))
+    for of_tools in scores:
+        # Words leave most tools at 0, and equal numbers take long to part.
+        found = np.flatnonzero(of_tools > 0)
+        if len(found) > SHORTLIST:
+            found = found[np.argpartition(of_tools[found], -SHORTLIST)[-SHORTLIST:]]
+        kept[found] = True
+    return np.flatnonzero(kept)
 
 
 def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nearness:

@@ -26,10 +26,12 @@ ENOUGH_TOOLS = 32
 
 @dataclass(frozen=True)
 class Metric:
-    """Vectors (n, d) are centred and mapped by `transform` (d, d), then brought to length 1."""
+    """Vectors (n, d) are centred and mapped by `transform` (d, d), then brought to length 1. learned: False
+    for the metric that changes nothing."""
 
     center: NDArray[np.float32]
     transform: NDArray[np.float32]
+    learned: bool = True
 
     def project(self, vectors: Vectors) -> Vectors:
         """(n, d) unit vectors; a vector at the center stays 0."""
@@ -38,7 +40,7 @@ class Metric:
 
 def plain(dimension: int) -> Metric:
     """The metric that leaves unit vectors as they are."""
-    return Metric(np.zeros(dimension, np.float32), np.eye(dimension, dtype=np.float32))
+    return Metric(np.zeros(dimension, np.float32), np.eye(dimension, dtype=np.float32), learned=False)
 
 
 def learn(vectors: Vectors, owners: Rows, count: int) -> Metric:

@@ -43,9 +43,10 @@ def encode_query(text: str, encoder: Encoder) -> EncodedQuery:
     return encode_all([text], encoder)[0]
 
 
-def encode_all(texts: list[str], encoder: Encoder) -> list[EncodedQuery]:
-    """Encode many queries in one batch; those that masking leaves alone are encoded once."""
-    masked = [mask(text) for text in texts]
+def encode_all(texts: list[str], encoder: Encoder, *, unmasked: bool = False) -> list[EncodedQuery]:
+    """Encode many queries in one batch; those that masking leaves alone are encoded once. unmasked: nothing
+    masked will be compared with them, so no text is encoded twice."""
+    masked = texts if unmasked else [mask(text) for text in texts]
     distinct = list(dict.fromkeys([*texts, *masked]))
     vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
     return [

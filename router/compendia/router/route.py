@@ -92,7 +92,7 @@ class Router:
         """The k best tools, in the reranker's order if there is one. Raises EMPTY_QUERY, BAD_TEXT,
         RERANKER_FAILED."""
         revision = self._revision
-        whole, (spoken,) = self._encoded(read_query(query), sentences)
+        whole, (spoken,) = self._encoded(revision, read_query(query), sentences)
         return self._reranked(revision, whole, revision.rank(whole, k, spoken))
 
     def route(self, query: str, k: int = 5) -> ToolPlan:
@@ -103,7 +103,7 @@ class Router:
         """
         revision = self._revision
         text = read_query(query)
-        whole, (spoken, joined) = self._encoded(text, sentences, clauses)
+        whole, (spoken, joined) = self._encoded(revision, text, sentences, clauses)
         scan = revision.index.scan(list({part.text: part for part in (whole, *spoken, *joined)}.values()))
         ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken, scan)
         notes: list[str] = []
@@ -145,12 +145,13 @@ class Router:
         return list(made.values())
 
     def _encoded(
-        self, text: str, *splits: Callable[[str], tuple[str, ...]]
+        self, revision: Revision, text: str, *splits: Callable[[str], tuple[str, ...]]
     ) -> tuple[EncodedQuery, list[list[EncodedQuery]]]:
         """The text, and for each way to split it the parts if there are several; encoded in one batch."""
         parts = [made if len(made := split(text)) > 1 else () for split in splits]
         distinct = list(dict.fromkeys([text, *(part for made in parts for part in made)]))
-        known = dict(zip(distinct, encode_all(distinct, self.encoder), strict=True))
+        alone = revision.index.documentation_alone
+        known = dict(zip(distinct, encode_all(distinct, self.encoder, unmasked=alone), strict=True))
         return known[text], [[known[part] for part in made] for made in parts]
 
     def _parts(
