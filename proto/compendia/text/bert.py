@@ -18,10 +18,10 @@ from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_att
 
 
 class Product:
-    """Multiplies rows (n, inputs) by weights (outputs, inputs) and adds biases: single precision in and out.
+    """Multiplies rows (n, inputs) by weights (outputs, inputs) and adds biases.
 
-    In between half precision where the processor multiplies it (AVX-512 BF16). That takes half the time and
-    turns a text's vector by a cosine of 0.99996 at least.
+    In half precision where the processor has it (AVX-512 BF16). That takes half the time and leaves a text's
+    vector at a cosine above 0.9999 to that of single precision.
     """
 
     def __init__(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
@@ -29,7 +29,7 @@ class Product:
         self._weights, self._biases = weights.to(kind), biases.to(kind)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
-        return linear(rows.to(self._weights.dtype), self._weights, self._biases).float()
+        return linear(rows.to(self._weights.dtype), self._weights, self._biases)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Bert:
 
     def _attend(self, projected: torch.Tensor, lengths: list[int]) -> torch.Tensor:
         """Attention of each text to itself; projected: (tokens, 3 * hidden size)."""
-        heads = projected.view(1, len(projected), 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+        heads = projected.float().view(1, len(projected), 3, self._heads, -1).permute(2, 0, 3, 1, 4)
         found = [scaled_dot_product_attention(*of_text) for of_text in torch.split(heads, lengths, dim=3)]
         return torch.cat(found, dim=2)[0].transpose(0, 1).flatten(1)
 

@@ -116,7 +116,7 @@ class MiniLMEncoder:
             return _none(self.dimension)
         # Threads take turns, as torch uses every core for each.
         with self._lock:
-            tokens = [text.ids for text in self._tokenizer.encode_batch_fast([*map(readable, texts)])]
+            tokens = [self._tokenizer.encode(readable(text)).ids for text in texts]
             outputs = (self._network.read(tokens[n : n + ROW]) for n in range(0, len(tokens), ROW))
             means = np.stack([text.mean(0).numpy() for row in outputs for text in row])
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)

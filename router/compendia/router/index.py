@@ -149,8 +149,10 @@ class HybridIndex:
         at = [scan.rows[query.text] for query in queries]
         scores = {name: raw[at] for name, raw in scan.documentation.items()}
         hits = [(cosines[at], owners[at], weights[at]) for cosines, owners, weights in scan.hits]
-        found = [scan.brought[row] for row in at] + [owners.ravel() for _, owners, _ in hits]
-        tools = np.unique(np.concatenate(found))
+        found = np.zeros(len(self.tools), bool)
+        for rows in (*(scan.brought[row] for row in at), *(owners for _, owners, _ in hits)):
+            found[rows] = True
+        tools = np.flatnonzero(found)
         documented = self.documented.columns(scan.asked.of(at), scores, tools)
         spoken = {name: raw[at][:, tools].astype(np.float64) for name, raw in scan.experience.items()}
         return [
@@ -250,8 +252,8 @@ def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nea
     places = np.searchsorted(tools, owners)
     cosine, weight = np.full(len(tools), -1.0, np.float32), np.zeros(len(tools), np.float32)
     # Ascending, so that the nearest entry of a tool is written last; of equal ones, the heavier.
-    for at in np.lexsort((weights, scores)):
-        cosine[places[at]], weight[places[at]] = scores[at], weights[at]
+    order = np.lexsort((weights, scores))
+    cosine[places[order]], weight[places[order]] = scores[order], weights[order]
     return Nearness(cosine, weight)
 
 
