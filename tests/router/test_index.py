@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from harbour import MONEY, PARCEL, SCENARIOS, TIDES, TOOLS, harbour
 
-from compendia.contract import Scenario, Snapshot
-from compendia.router.index import HybridIndex
+from compendia.contract import Scenario, Snapshot, ToolMetadata
+from compendia.router.index import HybridIndex, ask
 from compendia.router.lexical import LexicalIndex
 from compendia.router.query import encode_query
 from compendia.router.vectors import Vectors
@@ -40,16 +40,33 @@ def test_a_tool_is_found_once_whatever_speaks_for_it() -> None:
     assert len(index) == len(TOOLS) + 300 + 2 + 1
 
 
-def test_standardized_scores_are_those_over_the_whole_catalog() -> None:
+def test_columns_of_the_shortlist_are_those_over_the_whole_catalog() -> None:
     encoder = HashingEncoder()
-    index = HybridIndex(harbour(), encoder)
+    others = [
+        ToolMetadata(id=f"quay/berth/n{n}", title=f"Berth {n}", description="Money. " * (n % 40))
+        for n in range(300)
+    ]
+    index = HybridIndex(harbour(tools=[*TOOLS, *others]), encoder)
     query = encode_query("convert money", encoder)
-    (found,) = index.search(query)
-    dense = index.documents.vectors().astype(np.float64) @ query.vector
-    words = index.lexical.owner_scores(query.tokens).astype(np.float64)
-    for scores, name in ((dense, "description_meaning"), (words, "description_words")):
-        expected = (scores - scores.mean()) / scores.std()
-        np.testing.assert_allclose(found.documentation[name], expected, atol=1e-4)
+    scan = index.scan([query])
+    (found,) = index.matches(scan, [query])
+    everything = index.documented.columns(ask([query]), scan.documentation)
+    assert len(found.tools) < len(index.tools)
+    for name, column in found.documentation.items():
+        np.testing.assert_allclose(column, everything[name][0, found.tools], atol=1e-9)
+
+
+def test_word_search_counts_as_far_as_a_tool_is_documented_in_detail() -> None:
+    lines = ["Convert money." + " A quiet harbour keeps its boats." * count for count in (0, 4, 20)]
+    tools = [ToolMetadata(id=f"quay/{n}/x", title="Desk", description=text) for n, text in enumerate(lines)]
+    encoder = HashingEncoder()
+    index = HybridIndex(harbour(tools=[*TOOLS, *tools]), encoder)
+    (found,) = index.search(encode_query("convert money", encoder))
+    brief, short, full = (found.documentation["description_words"][index.row[tool.id]] for tool in tools)
+    assert brief == 0
+    assert short != 0 != full
+    raw = index.lexical.owner_scores(["convert", "money"])[[index.row[tool.id] for tool in tools]]
+    assert raw[0] > raw[1] > raw[2] > 0
 
 
 def test_several_queries_are_judged_over_the_same_tools() -> None:

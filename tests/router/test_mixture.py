@@ -15,6 +15,7 @@ import compendia.router.terms
 from compendia.router.evidence import (
     DOCUMENTATION,
     EXPERIENCE,
+    SHORTLIST,
     Columns,
     TitleWords,
     nearest_by_tool,
@@ -96,6 +97,12 @@ def test_standardized_scores_have_no_scale_and_equal_ones_say_nothing() -> None:
     scores = np.asarray([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])
     np.testing.assert_allclose(standardized(scores)[0], standardized(scores * 10 + 3)[0])
     assert not standardized(scores)[1].any()
+
+
+def test_tools_that_no_word_matches_leave_the_scale_as_it_is() -> None:
+    few = np.arange(SHORTLIST, dtype=np.float64)[None, :] + 1
+    many = np.concatenate([few, np.zeros((1, 10_000))], axis=1)
+    np.testing.assert_allclose(standardized(many)[:, :SHORTLIST], standardized(few))
 
 
 def test_a_tool_beyond_the_hits_lies_no_nearer_than_the_farthest_of_them() -> None:

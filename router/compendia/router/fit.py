@@ -62,7 +62,8 @@ def fit_documentation(
 ) -> Weights:
     """`prior` with weights of documentation fitted on the snapshot's requests: for the default weights."""
     world = Sample(index, encoder, background).world(0, learned=False)
-    made = [choices(world.documentation, DOCUMENTATION, world.gold)]
+    # Against all tools, as shares are over all: against the hardest alone the weights come out too small.
+    made = [choices(world.documentation, DOCUMENTATION, world.gold, rivals=len(index.tools))]
     return replace(prior, documentation=conditional_logit(made, DOCUMENTATION, prior.documentation))
 
 

@@ -17,6 +17,7 @@ from compendia.text.encode import Encoder
 from compendia.text.tokenize import tokenize
 
 from .evidence import (
+    SHORTLIST,
     Asked,
     Columns,
     DocumentEvidence,
@@ -31,9 +32,6 @@ from .metric import ENOUGH_TOOLS, learn, plain
 from .query import EncodedQuery
 from .reading import Reading, is_english, read_tools
 from .vectors import HalfIndex, Rows, Scores, Vectors
-
-SHORTLIST = 128
-"""How many tools each kind of score brings up."""
 
 
 @dataclass(frozen=True)
@@ -235,11 +233,13 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
 
 
 def _shortlist(scores: Sequence[Scores]) -> Rows:
-    """Rows of the tools to look at for one query, ascending. scores: of all tools, each (tools,)."""
+    """Rows of the tools to look at for one query, ascending. scores: of all tools, each (tools,), those by
+    meaning first. The SHORTLIST best of each are among them, but for tools that no word speaks for."""
     kept = np.zeros(len(scores[0]), bool)
     if len(kept) <= SHORTLIST:
         return np.arange(len(kept))
-    for of_tools in scores:
+    kept[np.argpartition(scores[0], -SHORTLIST)[-SHORTLIST:]] = True
+    for of_tools in scores[1:]:
         # Words leave most tools at 0, and equal numbers take long to part.
         found = np.flatnonzero(of_tools > 0)
         if len(found) > SHORTLIST:

@@ -29,17 +29,21 @@ class Choices:
 
 
 def choices(
-    columns: Columns, names: Sequence[str], gold: NDArray[np.bool_], among: NDArray[np.bool_] | None = None
+    columns: Columns,
+    names: Sequence[str],
+    gold: NDArray[np.bool_],
+    among: NDArray[np.bool_] | None = None,
+    rivals: int = RIVALS,
 ) -> Choices:
-    """The gold tools, and the RIVALS tools that look best by the sum of their standardized columns; all of
-    them among the tools given."""
+    """The gold tools, and so many rivals that look best by the sum of their standardized columns; all of them
+    among the tools given."""
     stacked = np.stack([columns[name] for name in names], axis=-1)
     scale = stacked.reshape(-1, len(names)).std(axis=0) + 1e-9
     look = (stacked / scale).sum(axis=-1)
     if among is not None:
         look, gold = np.where(among, look, -np.inf), gold & among
     look = np.where(gold, np.inf, look)
-    most = min(look.shape[1], RIVALS + int(gold.sum(axis=1).max(initial=1)))
+    most = min(look.shape[1], rivals + int(gold.sum(axis=1).max(initial=1)))
     chosen = np.argsort(-look, axis=1, kind="stable")[:, :most]
     at = np.arange(len(look))[:, None]
     return Choices(stacked[at, chosen], gold[at, chosen], look[at, chosen] > -np.inf)
