@@ -158,8 +158,8 @@ def _documentation(chosen: Candidate) -> str:
     words = chosen.features["description_words"]
     if meaning == 0 and words == 0:
         return "It is the only tool that the documentation can tell apart for this request."
-    in_words = f"{words:+.1f} in words" if words else "no word of it tells tools apart"
-    return f"Its documentation lies {meaning:+.1f} deviations from the average tool in meaning, {in_words}."
+    in_words = f"{words:+.1f} in words" if words else "its words tell nothing"
+    return f"Its documentation lies {meaning:+.1f} deviations above the average rival in meaning, {in_words}."
 
 
 def _voices(entry: Entry) -> str:
