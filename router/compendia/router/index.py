@@ -109,10 +109,18 @@ class HybridIndex:
             self._experience(entries, vectors) for entries in lists
         )
         self._words = _words(self.scenarios.entries, known)
+        self.heard = self.scenarios
+
+    def judged(self, snapshot: Snapshot, encoder: Encoder) -> HybridIndex:
+        """The index of the same snapshot without some of its scenarios, of which the vectors are kept: the next
+        revision may listen to them again."""
+        made = HybridIndex(snapshot, encoder, self)
+        made.encoded, made.heard = self.encoded, self.heard
+        return made
 
     def __len__(self) -> int:
-        """Entries: descriptions, scenarios, precautions, disputes."""
-        return len(self.tools) + len(self.scenarios) + len(self.precautions) + len(self.disputes)
+        """Entries that were heard: descriptions, scenarios, precautions, disputes."""
+        return len(self.tools) + len(self.heard) + len(self.precautions) + len(self.disputes)
 
     @property
     def documentation_alone(self) -> bool:
@@ -184,7 +192,7 @@ class HybridIndex:
     ) -> dict[str, Vectors]:
         # As documents, which an encoder's cache keeps for good; what people ask is kept nowhere.
         vectors: dict[str, Vectors] = {}
-        for part in (known.scenarios, known.precautions, known.disputes) if known else ():
+        for part in (known.heard, known.precautions, known.disputes) if known else ():
             vectors.update(zip((e.text for e in part.entries), part.vectors.vectors(), strict=True))
         made = self._missing([entry.text for entries in lists for entry in entries], vectors)
         if made:

@@ -138,9 +138,7 @@ def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | Non
     clean = HybridIndex(without(snapshot, found.claims), encoder, index)
     settled = _revision(snapshot, clean, encoder, level)
     judged = without(snapshot, lost(index, found, settled.rank_each), scenarios_alone=True)
-    final = HybridIndex(judged, encoder, index)
-    final.encoded = index.encoded
-    return _limited(settled, final)
+    return _limited(settled, index.judged(judged, encoder))
 
 
 def _limited(revision: Revision, index: HybridIndex) -> Revision:
