@@ -8,7 +8,7 @@ from harbour import SOIL, TIDES, TOOLS, harbour
 
 from compendia.contract import Scenario, Snapshot
 from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evidence
-from compendia.router.calibrate import Background, probes
+from compendia.router.calibrate import LEAST_USUAL, Background, capabilities, probes
 from compendia.router.coverage import WordCoverage
 from compendia.router.index import HybridIndex
 from compendia.router.query import encode_query
@@ -88,21 +88,32 @@ def test_probes_are_many_distinct_and_do_not_count_themselves() -> None:
     assert level.level(probe.vector, "something else") > level.level(probe.vector, probe.text)
 
 
+def test_a_request_for_a_tool_is_near_to_tools_of_its_field_and_another_as_if_it_hardly_were() -> None:
+    assert len(capabilities()) == len(set(capabilities()))
+    level = Background(HashingEncoder())
+    asked = encode_query("This tool allows you to search for flights to Oslo", HashingEncoder())
+    assert level.usual(asked) > LEAST_USUAL
+    assert level.usual(level.probes[0]) == LEAST_USUAL
+
+
 def test_evidence_grows_with_everything_that_speaks_for_a_tool() -> None:
     nothing, something = np.zeros(1), np.full(1, 0.5)
     english = np.ones(1, bool)
     for at in range(4):
         columns = [something if place == at else nothing for place in range(4)]
-        assert evidence(Signs(*columns, english, nothing)) > evidence(Signs(*[nothing] * 4, english, nothing))
-    sure = evidence(Signs(*[np.ones(1)] * 4, english, nothing))
+        found = evidence(Signs(*columns, english, nothing, nothing))
+        assert found > evidence(Signs(*[nothing] * 4, english, nothing, nothing))
+    sure = evidence(Signs(*[np.ones(1)] * 4, english, nothing, nothing))
     assert 0.9 < sure < 1
-    assert evidence(Signs(*[np.ones(1)] * 4, english, np.ones(1))) < sure
+    for of_query in ((np.ones(1), nothing), (nothing, np.ones(1))):
+        assert evidence(Signs(*[np.ones(1)] * 4, english, *of_query)) < sure
 
 
 def test_words_refuse_only_what_they_could_have_matched() -> None:
-    near, nothing = np.full(1, 0.5), np.zeros(1)
+    near, usual, nothing = np.full(1, 0.5), np.full(1, 0.25), np.zeros(1)
     foreign, english = (
-        evidence(Signs(near, nothing, nothing, nothing, np.full(1, same), nothing)) for same in (False, True)
+        evidence(Signs(near, nothing, nothing, nothing, np.full(1, same), nothing, usual))
+        for same in (False, True)
     )
     assert foreign > english + 0.2
 

@@ -53,8 +53,10 @@ def test_a_number_is_no_word() -> None:
 
 def test_only_english_requests_and_documentation_can_be_compared() -> None:
     english, spanish = "What will the weather be in Oslo?", "¿Qué tiempo hará mañana en Oslo?"
-    assert covered(english, WEATHER, BARE).comparable.tolist() == [True, False]
-    assert covered(spanish, WEATHER, BARE).comparable.tolist() == [False, False]
+    strange = BARE.model_copy(update={"id": "a/b/dados", "description": "Lanza los dados de un juego."})
+    assert covered(english, WEATHER, BARE, strange).comparable.tolist() == [True, True, False]
+    assert covered("Oslo weather tomorrow", WEATHER).comparable.tolist() == [True]
+    assert covered(spanish, WEATHER, BARE, strange).comparable.tolist() == [False] * 3
 
 
 def test_rows_choose_the_tools_and_no_tool_is_no_share() -> None:

@@ -6,7 +6,7 @@ of near documentation, or from both. Every other catalog knows earlier requests 
 
 MetaTool's train rows, ToolBench G3 without the tools it shares with StableToolBench, Seal-Tools' dev file: no
 query of a test is among them. The fit is logistic in the signs of a request's best part and tool, without
-negative weights but for that of single sentences, with equal weight for each collection.
+negative weights but for the two signs of the query alone, with equal weight for each collection.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ KIN = slice(4, 24)
 """Places, by nearness of documentation, of the tools that count as near: the nearest may do just as well."""
 TOO_NEAR = 0.9
 FALSE_REJECTS = 0.05
-SIGNS = ("meaning", "scenario", "sentence", "said", "named")
-ALONE = SIGNS[:3]
-AGAINST = SIGNS.index("sentence")
-"""The sign that may only speak against a tool; the others only for it."""
+SIGNS = ("meaning", "scenario", "sentence", "usual", "said", "named")
+ALONE = SIGNS[:4]
+AGAINST = ("sentence", "usual")
+"""The signs that may only speak against a tool; the others only for it."""
 
 Rows = NDArray[np.float64]
 
@@ -148,7 +148,7 @@ def fit(found: Sequence[Rows], groups: Sequence[str], fits: NDArray[np.bool_]) -
         total = float((weight * np.logaddexp(0, np.where(fits, -margin, margin))).sum())
         return total, np.append(rows[best].T @ slope, slope.sum())
 
-    bounds = [(None, 0) if at == AGAINST else (0, None) for at in range(count)] + [(None, None)]
+    bounds = [(None, 0) if name in AGAINST else (0, None) for name in SIGNS[:count]] + [(None, None)]
     solved = minimize(loss, np.zeros(count + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
     return solved[:count], float(solved[count])
 

@@ -6,6 +6,9 @@ the same query has with the probes: `relative` maps their mean to 0 and identity
 serves all.
 
 `probes.txt` was written for this: sixty requests in a dozen languages that a person makes of another person.
+
+So was `capabilities.txt`, what tools do all over the world in a line each. A request lies as near to some of
+them as it would to tools that only share its field, so to have one that fits it must lie nearer than that.
 """
 
 from __future__ import annotations
@@ -21,22 +24,39 @@ from compendia.text.encode import Encoder
 from .query import EncodedQuery, encode_all
 from .vectors import Vectors
 
+NEAREST = 5
+"""How many of the capabilities tell how near a request lies to tools of its field."""
+LEAST_USUAL = 0.2
+"""Relative cosine that nine in ten of the training collections' requests exceed, and hardly a probe: that a
+request is for no tool of any field must not speak for the tools at hand."""
+
 
 @cache
 def probes() -> tuple[str, ...]:
     """The probe sentences, in file order."""
-    text = files(__package__).joinpath("probes.txt").read_text(encoding="utf-8")
+    return _lines("probes.txt")
+
+
+@cache
+def capabilities() -> tuple[str, ...]:
+    """What tools do, in file order."""
+    return _lines("capabilities.txt")
+
+
+def _lines(name: str) -> tuple[str, ...]:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line)
 
 
 class Background:
-    """The probes under one encoder. Deterministic for an encoder."""
+    """The probes and the capabilities under one encoder. Deterministic for an encoder."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.probes: tuple[EncodedQuery, ...] = tuple(encode_all(list(probes()), encoder))
         documents = encoder.encode_documents(probes()).astype(np.float64)
         self._sum: NDArray[np.float64] = documents.sum(axis=0)
         self._of_probe = dict(zip(probes(), documents, strict=True))
+        self._capabilities = encoder.encode_documents(capabilities())
 
     def level(self, vector: Vectors, text: str) -> float:
         """Mean cosine of a query with the probes; a query that is a probe does not count itself."""
@@ -53,6 +73,12 @@ class Background:
     ) -> NDArray[np.float64]:
         """Cosines of a query with anything on the scale where the probes are 0 and the query itself is 1."""
         return relative(cosines, self.level(vector, text))
+
+    def usual(self, query: EncodedQuery) -> float:
+        """How near the query lies to tools of its field anywhere: its mean relative cosine to the NEAREST of
+        the capabilities, at least LEAST_USUAL."""
+        cosines = np.partition(self._capabilities @ query.vector, -NEAREST)[-NEAREST:]
+        return max(LEAST_USUAL, float(self.relative(cosines, query.vector, query.text).mean()))
 
 
 def relative(cosines: NDArray[np.float32] | float, level: float) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from .reading import Reading, is_english, letters
+from .reading import Reading, is_foreign, letters
 from .vectors import Rows
 
 Shares = NDArray[np.float64]
@@ -24,7 +24,7 @@ Shares = NDArray[np.float64]
 class Coverage:
     """For each tool asked about, (m,): said, the share of the request's words in its documentation; named, of
     the words of its name and an endpoint's those in the request, for the best endpoint; comparable, whether
-    documentation and request are both English, so that having no word in common means something."""
+    neither documentation nor request is foreign, so that having no word in common means something."""
 
     said: Shares
     named: Shares
@@ -38,7 +38,7 @@ class WordCoverage:
         self._documents = _Postings([tool.said for tool in read])
         self._names = _Postings([words for tool in read for words in tool.names])
         self._first_name = np.cumsum([0, *(len(tool.names) for tool in read)])[:-1]
-        self._english = np.asarray([tool.english for tool in read], bool)
+        self._foreign = np.asarray([tool.foreign for tool in read], bool)
 
     def of(self, text: str, tokens: Sequence[str], rows: Rows) -> Coverage:
         """The coverage of a request, whose words are `tokens`, by the tools in `rows` (m,)."""
@@ -46,7 +46,7 @@ class WordCoverage:
         said = self._documents.counts(words)[rows] / max(1, len(words))
         shares = self._names.counts(words) / self._names.sizes
         named = np.maximum.reduceat(shares, self._first_name)[rows] if len(rows) else said
-        return Coverage(said, named, self._english[rows] & is_english(text))
+        return Coverage(said, named, ~self._foreign[rows] & (not is_foreign(text)))
 
 
 class _Postings:

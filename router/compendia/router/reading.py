@@ -21,6 +21,17 @@ ENGLISH = 0.15
 """Share of English function words above which a text counts as English: prose has 0.3 to 0.5, other
 languages, in which some of these words occur by chance (Spanish `a`, German `in`), up to about 0.1."""
 
+FOREIGN = 0.1
+"""Share of words of other languages above which a text counts as one of them."""
+_FREQUENT = """
+de la el en una que es y por para del al se mi le les des du et est pour sur une au aux avec qui je vous ma un
+der das und ist ein eine zum zur für auf den dem von ich wie lo gli che di è um uma da em não il della meu het
+een voor wat
+"""
+FOREIGN_WORDS = frozenset(_FREQUENT.split()) - FUNCTION_WORDS
+"""Words that are common in Spanish, French, German, Italian, Portuguese or Dutch and, unlike `die`, `los` or
+`com`, rare in English."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 
 Words = Sequence[str]
@@ -30,7 +41,7 @@ Words = Sequence[str]
 class Reading:
     """A tool's document as a text and as words; words of its title and of each text for word search; distinct
     words, without numbers, of all its documentation (`said`) and of its name with each endpoint's (`names`);
-    whether the document is in English."""
+    whether the document is in a foreign language."""
 
     tool: ToolMetadata
     document: str
@@ -39,7 +50,7 @@ class Reading:
     lexical: tuple[Words, ...]
     said: frozenset[str]
     names: tuple[frozenset[str], ...]
-    english: bool
+    foreign: bool
 
 
 def read_tools(tools: Iterable[ToolMetadata], known: Mapping[str, Reading] | None = None) -> list[Reading]:
@@ -61,7 +72,7 @@ def _read(tool: ToolMetadata) -> Reading:
         tuple(tokenize(text) for text in lexical_documents(tool)),
         letters(tokenize(_all_words(tool, document))),
         tuple(letters(tokenize(name)) for name in _names(tool)),
-        is_english(document),
+        is_foreign(document),
     )
 
 
@@ -78,6 +89,18 @@ def is_english(text: str) -> bool:
     """
     words = _WORD.findall(text.casefold())
     return sum(word in FUNCTION_WORDS for word in words) > ENGLISH * len(words)
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text is in another language than English. Of few words it takes more than that none of them
+    is a function word: descriptions are often without.
+
+    >>> is_foreign("Latest headlines"), is_foreign("¿Qué tiempo hace en Oslo?"), is_foreign("天气")
+    (False, True, True)
+    """
+    words = _WORD.findall(text.casefold())
+    strange = sum(word in FOREIGN_WORDS or not word.isascii() for word in words)
+    return strange > FOREIGN * len(words) and not is_english(text)
 
 
 def _names(tool: ToolMetadata) -> Iterable[str]:
