@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compendia.text.encode import ENCODERS, Encoder, HashingEncoder, load_encoder
+from compendia.text.spans import Span, Text
 
 TEXTS = [
     "Which ferry leaves for Turku tonight?",
@@ -47,7 +48,7 @@ def encoder(request: pytest.FixtureRequest, tmp_path: Path) -> Encoder:
     return _loaded(request.param)
 
 
-Method = Callable[[Encoder, list[str]], np.ndarray]
+Method = Callable[[Encoder, list[Text]], np.ndarray]
 
 
 @pytest.fixture(params=["queries", "documents"])
@@ -89,6 +90,44 @@ def test_a_near_text_is_nearer_than_a_far_one(encoder: Encoder) -> None:
     query = encoder.encode_queries(["when does the ferry to Turku depart"])[0]
     near, far = encoder.encode_documents(["departure times of every ferry", "melting points of pure metals"])
     assert float(query @ near) > float(query @ far)
+
+
+ASKED = "When does the ferry to Turku depart? What is the melting point of tin?"
+FERRY, TIN = Span(ASKED, 0, 36), Span(ASKED, 37, 70)
+
+
+def test_parts_of_a_text_stand_in_order_among_texts(encoder: Encoder, method: Method) -> None:
+    texts = [
+        TIN,
+        "ferry",
+        ASKED,
+        FERRY,
+        TIN,
+        *(Span(text, 0, len(text)) for text in TEXTS),
+        Span(ASKED, 4, 4),
+    ]
+    vectors = method(encoder, texts)
+    assert vectors.shape == (len(texts), encoder.dimension)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    alone = np.concatenate([method(encoder, [text]) for text in texts])
+    np.testing.assert_allclose(vectors, alone, atol=2e-3)
+
+
+def test_a_part_is_encoded_by_what_it_says(encoder: Encoder) -> None:
+    parts = encoder.encode_queries([FERRY, TIN])
+    said = encoder.encode_queries([FERRY.said, TIN.said])
+    documents = encoder.encode_documents(["departure times of every ferry", "melting points of pure metals"])
+    for found in (parts @ said.T, parts @ documents.T):
+        assert found[0, 0] > found[0, 1]
+        assert found[1, 1] > found[1, 0]
+
+
+def test_a_part_beyond_what_is_read_is_encoded_by_what_it_says(encoder: Encoder, method: Method) -> None:
+    long = "timetable " * 1_000 + TIN.said
+    last = Span(long, len(long) - len(TIN.said), len(long))
+    part, said = method(encoder, [last, TIN.said])
+    assert float(part @ said) > 0.99
 
 
 def test_the_fingerprint_stays_and_names_the_encoder(encoder: Encoder) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from compendia.contract import CompendiaError, ErrorCode
 from compendia.text import cache
 from compendia.text.cache import CHUNK, CachedEncoder
 from compendia.text.encode import HashingEncoder, Vectors, load_encoder
+from compendia.text.spans import Span
 
 CATALOG = [f"tool {number}: does thing {number % 13}" for number in range(CHUNK * 2 + 7)]
 
@@ -65,6 +68,21 @@ def test_queries_and_documents_are_kept_apart(tmp_path: Path) -> None:
     assert encoder.encoded == 2
     encoder.encode_queries(["ferry"])
     assert encoder.encoded == 2
+
+
+def test_a_part_is_neither_its_text_nor_what_it_says(tmp_path: Path) -> None:
+    parts = [Span("ferry or ferry", 0, 5), Span("ferry or ferry", 9, 14), "ferry", "ferry or ferry"]
+    for _ in range(2):
+        encoder = CachedEncoder(HashingEncoder(), tmp_path / "v.sqlite")
+        encoder.encode_documents(parts)
+    assert encoder.encoded == 0
+    for _ in range(2):
+        encoder.encode_queries(parts)
+    assert encoder.encoded == 4
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as file:
+        assert file.execute("SELECT role, count(*) FROM vectors GROUP BY role").fetchall() == [
+            ("document", 4)
+        ]
 
 
 def test_queries_are_not_written_to_disk(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from compendia.contract import CompendiaError, ErrorCode
 from compendia.text import encode
 from compendia.text.encode import READ_CHARACTERS, HashingEncoder, load_encoder
+from compendia.text.spans import Span
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
@@ -121,3 +123,27 @@ def test_minilm_reads_as_it_was_published() -> None:
     published = torch.nn.functional.normalize(torch.stack([text.mean(0) for text in read]), dim=1).numpy()
     cosines = (published * encoder.encode_queries(PARTS)).sum(1)
     assert cosines.min() > 0.9999
+
+
+@pytest.mark.model
+def test_a_part_is_read_with_the_text_around_it() -> None:
+    hill, fare = "Measure the hill above the harbour. Is it steep?", "Look up the fare. Is it steep?"
+    parts = [Span(text, text.index("Is"), len(text)) for text in (hill, fare)]
+    of_hill, of_fare, slope, price, whole = load_encoder("minilm").encode_queries(
+        [*parts, "Is the slope steep?", "Is the price steep?", hill]
+    )
+    assert float(of_hill @ slope) > float(of_fare @ slope) + 0.03
+    assert float(of_fare @ price) > float(of_hill @ price) + 0.03
+    np.testing.assert_allclose(load_encoder("minilm").encode_queries([hill])[0], whole, atol=1e-5)
+
+
+@pytest.mark.model
+def test_a_text_is_read_once_for_all_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from compendia.text.bert import Bert
+
+    texts: list[Sequence[int]] = []
+    read = Bert.read
+    monkeypatch.setattr(Bert, "read", lambda self, row: texts.extend(row) or read(self, row))
+    text = "Find the bank of the river Aura. Is it steep?"
+    load_encoder("minilm").encode_queries([Span(text, 33, 45), text, Span(text, 0, 32), text])
+    assert len(texts) == 1

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compendia.text.mask import PLACEHOLDER, PUBLIC_WORDS, mask
+from compendia.text import mask as masker
+from compendia.text.mask import PLACEHOLDER, PUBLIC_WORDS, Masked, mask
+from compendia.text.spans import Span
 
 HIDDEN = {
     # numbers
@@ -85,6 +90,38 @@ FRAGMENTS = st.lists(
 def test_masking_a_masked_text_changes_nothing(text: str) -> None:
     once = mask(text)
     assert mask(once) == once
+
+
+def test_examples_in_docstrings_hold() -> None:
+    assert doctest.testmod(masker).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "masked"),
+    [
+        ("Pay 12 EUR to 'A.", "Pay <NUMBER> EUR to <TEXT>"),
+        ("B. Lee' on 3 May!", "<TEXT> on <DATE>!"),
+        ("Then write to x1", "Then write to <EMAIL>"),
+        ("Lee", "<TEXT>"),
+        ("on", "on"),
+    ],
+)
+def test_a_part_has_whole_placeholders(part: str, masked: str) -> None:
+    text = "Pay 12 EUR to 'A. B. Lee' on 3 May! Then write to x1@example.org"
+    start = text.index(part)
+    assert Masked(text).span(Span(text, start, start + len(part))).said == masked
+
+
+@given(FRAGMENTS | st.text(), st.integers(0), st.integers(0))
+def test_parts_side_by_side_cover_the_masked_text(text: str, one: int, other: int) -> None:
+    first, last = sorted((one % (len(text) + 1), other % (len(text) + 1)))
+    masked = Masked(text)
+    parts = [masked.span(Span(text, *place)) for place in ((0, first), (first, last), (last, len(text)))]
+    assert [part.text for part in parts] == [mask(text)] * 3
+    assert (parts[0].start, parts[-1].end) == (0, len(mask(text)))
+    for left, right in pairwise(parts):
+        assert right.start <= left.end
+        assert left.start <= left.end
 
 
 @given(FRAGMENTS | st.text())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from compendia.contract import Compendium, ErrorCode, error
 from compendia.text.encode import Encoder, Vectors, load_encoder
+from compendia.text.spans import Text
 
 from .benchmark import Figures, Session
 from .cost_world import changed, compendia
@@ -33,12 +34,12 @@ class CountingDocuments:
         self._encoder = encoder
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
-        self.documents: Counter[str] = Counter()
+        self.documents: Counter[Text] = Counter()
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         return self._encoder.encode_queries(texts)
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         self.documents.update(texts)
         return self._encoder.encode_documents(texts)
 

@@ -17,6 +17,7 @@ from .splits import Split
 if TYPE_CHECKING:
     from compendia.router.route import Router
     from compendia.text.encode import Encoder, Vectors
+    from compendia.text.spans import Text
 
 K = 5
 DEPTH = 20
@@ -68,15 +69,17 @@ class QueryMemory:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._vectors: dict[str, Vectors] = {}
+        self._vectors: dict[Text, Vectors] = {}
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         return self._encoder.encode_documents(texts)
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        missing = sorted({text for text in texts if text not in self._vectors}, key=lambda t: (len(t), t))
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
+        from compendia.text.spans import by_length
+
+        missing = sorted({text for text in texts if text not in self._vectors}, key=by_length)
         self._vectors |= zip(missing, self._encoder.encode_queries(missing), strict=True)
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
@@ -95,7 +98,7 @@ def remembering_texts(encoder: Encoder, texts: Sequence[str]) -> QueryMemory:
 
     memory = QueryMemory(encoder)
     read = [read_query(text) for text in texts]
-    encode_all([part for text in read for part in (text, *sentences(text))], memory)
+    encode_all([*read, *(part for text in read for part in sentences(text))], memory)
     return memory
 
 

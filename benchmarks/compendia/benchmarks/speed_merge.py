@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from compendia.contract import ErrorCode, Snapshot, error
 from compendia.contract.document import dumps, snapshot_dumps
 from compendia.text.encode import HashingEncoder
+from compendia.text.spans import Text
 
 from .benchmark import Figures, Session
 from .catalog import contribution
@@ -46,13 +47,13 @@ class GivenEmbeddings:
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
         distinct = sorted(set(texts))
-        self._row = {text: row for row, text in enumerate(distinct)}
+        self._row: dict[Text, int] = {text: row for row, text in enumerate(distinct)}
         self._vectors = encoder.encode_documents(distinct)
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         return self.encode_documents(texts)
 
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_documents(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         return self._vectors[[self._row[text] for text in texts]]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from compendia.contract import CompendiaError, Compendium, ErrorCode, Snapshot
 from compendia.text.encode import Encoder, HashingEncoder
+from compendia.text.spans import Text, said
 
 from .benchmark import Figures, Session
 from .catalog import contribution
@@ -30,15 +31,15 @@ class CountingEncoder:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.texts: list[str] = []
+        self.texts: list[Text] = []
         self.fingerprint = encoder.fingerprint
         self.dimension = encoder.dimension
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         self.texts += texts
         return self._encoder.encode_queries(texts)
 
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_documents(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         self.texts += texts
         return self._encoder.encode_documents(texts)
 
@@ -116,7 +117,7 @@ def refresh(session: Session) -> Figures:
     router = Router(documentation_snapshot(before, encoder.fingerprint), encoder)
     encoder.texts.clear()
     router.refresh(changed(before, encoder.fingerprint))
-    session.notes["refresh_encoded_texts"] = list(encoder.texts)
+    session.notes["refresh_encoded_texts"] = [said(text) for text in encoder.texts]
     return {"refresh_encoded": len(encoder.texts)}
 
 

@@ -28,6 +28,7 @@ from .snapshots import documentation_snapshot
 
 if TYPE_CHECKING:
     from compendia.text.encode import Encoder, Vectors
+    from compendia.text.spans import Text
 
 SIZES = (3_000, 10_000, 30_000)
 TOOLSDK = "tools.jsonl"
@@ -42,10 +43,10 @@ class FreshQueries:
         self.fingerprint = documents.fingerprint
         self.dimension = documents.dimension
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         return self._documents.encode_documents(texts)
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         return self._queries.encode_queries(texts)
 
 

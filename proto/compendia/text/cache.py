@@ -1,7 +1,8 @@
 """Vectors kept between runs, so that an unchanged catalog is never encoded twice.
 
 The key is (model fingerprint, role, SHA-256 of the text): the same text under another model, or as a query
-instead of a document, is another entry. One SQLite file (WAL), which any number of processes may share.
+instead of a document, is another entry, and so is a part of a text, by its place there. One SQLite file
+(WAL), which any number of processes may share.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sqlalchemy.pool import NullPool
 from compendia.contract.errors import ErrorCode, error
 
 from .encode import Encoder, Vectors
+from .spans import Span, Text, by_length, whole
 
 T = TypeVar("T")
 Vector = NDArray[np.float32]
@@ -114,7 +116,7 @@ class CachedEncoder:
     def __init__(self, encoder: Encoder, path: Path) -> None:
         self._encoder = encoder
         self._store = VectorStore(path)
-        self._queries: OrderedDict[str, Vector] = OrderedDict()
+        self._queries: OrderedDict[Text, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self.encoded = 0
 
@@ -126,12 +128,12 @@ class CachedEncoder:
     def dimension(self) -> int:
         return self._encoder.dimension
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
-        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
+        keys = [_key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         vectors = self._store.get(self.fingerprint, "document", list(wanted))
-        # By length, so that a batch pads little.
-        missing = sorted((k for k in wanted if k not in vectors), key=lambda k: (len(wanted[k]), k))
+        # By length, so that a batch pads little; the parts of a text together, for they are read together.
+        missing = sorted(wanted.keys() - vectors.keys(), key=lambda key: by_length(wanted[key]))
         for chunk in _chunks(missing):
             made = self._encode(self._encoder.encode_documents, [wanted[key] for key in chunk])
             fresh = dict(zip(chunk, made, strict=True))
@@ -139,7 +141,7 @@ class CachedEncoder:
             vectors.update(fresh)
         return self._stack([vectors[key] for key in keys])
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         with self._lock:
             vectors = {text: self._queries[text] for text in texts if text in self._queries}
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
@@ -154,7 +156,7 @@ class CachedEncoder:
                 self._queries.popitem(last=False)
         return self._stack([vectors[text] for text in texts])
 
-    def _encode(self, method: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
+    def _encode(self, method: Callable[[Sequence[Text]], Vectors], texts: Sequence[Text]) -> Vectors:
         made = method(texts)
         with self._lock:
             self.encoded += len(texts)
@@ -162,6 +164,11 @@ class CachedEncoder:
 
     def _stack(self, vectors: list[Vector]) -> Vectors:
         return np.stack(vectors) if vectors else np.zeros((0, self.dimension), dtype=np.float32)
+
+
+def _key(text: Text) -> bytes:
+    where = f"\0{text.start}\0{text.end}" if isinstance(text, Span) else ""
+    return hashlib.sha256(f"{whole(text)}{where}".encode("utf-8", "surrogatepass")).digest()
 
 
 def _prepare(connection: Any, _record: Any) -> None:

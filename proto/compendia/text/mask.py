@@ -11,6 +11,7 @@ import re
 
 from .quotes import quoted_spans
 from .scripts import UNSPACED
+from .spans import Span
 
 TYPES = ("NUMBER", "DATE", "TIME", "EMAIL", "URL", "PHONE", "ID", "TEXT")
 PLACEHOLDERS = tuple(f"<{name}>" for name in TYPES)
@@ -212,22 +213,70 @@ _MAYBE = re.compile(r"[\d@:]|\.\w")
 _PLACEHOLDER_OF = {"ADDRESS": "<ID>", "HANDLE": "<ID>", "DIGITS": "<NUMBER>", "DAY": "<DATE>"}
 
 
+Edit = tuple[int, int, str]
+"""The characters [start, end) of a text, and what they are replaced by."""
+
+
 def mask(text: str) -> str:
     """The text with every number, date, address, identifier and quotation replaced by its placeholder.
 
     >>> mask("Convert 12.5 km for order AB-1234 and don't tell 'Ann Lee'")
     "Convert <NUMBER> km for order <ID> and don't tell <TEXT>"
     """
-    unquoted = _mask_quotes(text)
-    return _VALUE.sub(_typed, unquoted) if _MAYBE.search(unquoted) else unquoted
+    return Masked(text).text
 
 
-def _mask_quotes(text: str) -> str:
+class Masked:
+    """A text as `mask` makes it, in `text`, and where its parts stand in that."""
+
+    def __init__(self, text: str) -> None:
+        self._steps: list[list[Edit]] = []
+        for find in (_quotations, _values):
+            edits = find(text)
+            text = _edited(text, edits)
+            self._steps.append(edits)
+        self.text = text
+
+    def span(self, part: Span) -> Span:
+        """The same part of the masked text; of a value that it cuts it has the whole placeholder.
+
+        >>> Masked("Say 'Hi. Bye' 3 times").span(Span("Say 'Hi. Bye' 3 times", 0, 8)).said
+        'Say <TEXT>'
+        """
+        start, end = part.start, part.end
+        for edits in self._steps:
+            start, end = _moved(start, edits, at_end=False), _moved(end, edits, at_end=True)
+        return Span(self.text, start, end)
+
+
+def _edited(text: str, edits: list[Edit]) -> str:
     kept, position = [], 0
-    for start, end in quoted_spans(text, PLACEHOLDERS):
-        kept += [text[position:start], "<TEXT>"]
+    for start, end, put in edits:
+        kept += [text[position:start], put]
         position = end
     return "".join([*kept, text[position:]])
+
+
+def _moved(place: int, edits: list[Edit], *, at_end: bool) -> int:
+    """Where a place of a text stands after its edits; within a replacement, at its beginning or its end."""
+    longer = 0
+    for start, end, put in edits:
+        if place <= start:
+            break
+        if place < end:
+            return start + longer + at_end * len(put)
+        longer += len(put) - (end - start)
+    return place + longer
+
+
+def _quotations(text: str) -> list[Edit]:
+    return [(start, end, "<TEXT>") for start, end in quoted_spans(text, PLACEHOLDERS)]
+
+
+def _values(text: str) -> list[Edit]:
+    if not _MAYBE.search(text):
+        return []
+    return [(*match.span(), _typed(match)) for match in _VALUE.finditer(text)]
 
 
 def _typed(match: re.Match[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compendia.contract import ErrorCode, error
 from compendia.contract.strict_json import check_text
 from compendia.text.encode import Encoder
-from compendia.text.mask import mask
+from compendia.text.mask import Masked
+from compendia.text.spans import Span, Text, said, whole
 from compendia.text.tokenize import tokenize
 
 from .vectors import Vectors
@@ -43,13 +45,22 @@ def encode_query(text: str, encoder: Encoder) -> EncodedQuery:
     return encode_all([text], encoder)[0]
 
 
-def encode_all(texts: list[str], encoder: Encoder, *, unmasked: bool = False) -> list[EncodedQuery]:
-    """Encode many queries in one batch; those that masking leaves alone are encoded once. unmasked: nothing
-    masked will be compared with them, so no text is encoded twice."""
-    masked = texts if unmasked else [mask(text) for text in texts]
+def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = False) -> list[EncodedQuery]:
+    """Encode many queries, or parts of them, in one batch; what masking leaves alone is encoded once.
+    unmasked: nothing masked will be compared with them, so no text is encoded twice."""
+    masked = list(texts) if unmasked else _masked(texts)
     distinct = list(dict.fromkeys([*texts, *masked]))
     vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
     return [
-        EncodedQuery(text, hidden, vectors[text], vectors[hidden], tuple(sorted(set(tokenize(text)))))
+        EncodedQuery(said(text), said(hidden), vectors[text], vectors[hidden], _words(said(text)))
         for text, hidden in zip(texts, masked, strict=True)
     ]
+
+
+def _masked(texts: Sequence[Text]) -> list[Text]:
+    found = {text: Masked(text) for text in dict.fromkeys(map(whole, texts))}
+    return [found[t.text].span(t) if isinstance(t, Span) else found[t].text for t in texts]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(sorted(set(tokenize(text))))

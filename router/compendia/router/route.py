@@ -20,6 +20,7 @@ from compendia.contract import (
     check_plan,
 )
 from compendia.text.encode import Encoder
+from compendia.text.spans import Span, Text
 
 from .explain import explanation
 from .index import Scan
@@ -145,11 +146,11 @@ class Router:
         return list(made.values())
 
     def _encoded(
-        self, revision: Revision, text: str, *splits: Callable[[str], tuple[str, ...]]
+        self, revision: Revision, text: str, *splits: Callable[[str], tuple[Span, ...]]
     ) -> tuple[EncodedQuery, list[list[EncodedQuery]]]:
-        """The text, and for each way to split it the parts if there are several; encoded in one batch."""
-        parts = [made if len(made := split(text)) > 1 else () for split in splits]
-        distinct = list(dict.fromkeys([text, *(part for made in parts for part in made)]))
+        """The text, and its parts for each way to split it; encoded in one batch."""
+        parts = [split(text) for split in splits]
+        distinct: list[Text] = list(dict.fromkeys([text, *(part for made in parts for part in made)]))
         alone = revision.index.documentation_alone
         known = dict(zip(distinct, encode_all(distinct, self.encoder, unmasked=alone), strict=True))
         return known[text], [[known[part] for part in made] for made in parts]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import Literal
 
 from compendia.text.quotes import quoted_spans
+from compendia.text.spans import Span
 
 MOST_PARTS = 8
+
+_AROUND = " ,，、"
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[;。！？；])\s*")
 _CONNECTIVE = re.compile(
@@ -54,24 +59,27 @@ class Value:
     unit: str = ""
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a query, at most MOST_PARTS; a single one is the query itself.
+def sentences(text: str) -> tuple[Span, ...]:
+    """The sentences of a query that has several, at most MOST_PARTS.
 
-    >>> sentences("Find a hotel. What is the weather; any alerts?")
-    ('Find a hotel.', 'What is the weather;', 'any alerts?')
+    >>> [part.said for part in sentences("Find a hotel. What is the weather; any alerts?")]
+    ['Find a hotel.', 'What is the weather;', 'any alerts?']
     """
-    return _spoken(_SENTENCE_END.split(text)) or (text,)
+    return _several(_sentences(text))
 
 
-def clauses(text: str) -> tuple[str, ...]:
+def clauses(text: str) -> tuple[Span, ...]:
     """The sentences, cut further where a word such as "and", "then" or "然后" joins two requests.
 
     That a clause is a request of its own is for its evidence to say, not for its grammar.
 
-    >>> clauses("Get the rate of EUR and then book a flight to Oslo"), clauses("查询上海天气然后翻译成英文")
-    (('Get the rate of EUR', 'book a flight to Oslo'), ('查询上海天气', '翻译成英文'))
+    >>> [part.said for part in clauses("Get the rate of EUR and then book a flight to Oslo")]
+    ['Get the rate of EUR', 'book a flight to Oslo']
+    >>> [(part.start, part.end) for part in clauses("查询上海天气然后翻译成英文")]
+    [(0, 6), (8, 13)]
     """
-    return _spoken([part for sentence in sentences(text) for part in _CONNECTIVE.split(sentence)]) or (text,)
+    whole = (Span(text, 0, len(text)),)
+    return _several(_spoken(part for each in _sentences(text) or whole for part in _cut(each, _CONNECTIVE)))
 
 
 def values(text: str) -> tuple[Value, ...]:
@@ -172,11 +180,29 @@ def _unit(word: str) -> str:
     return UNIT_WORDS.get(lower) or UNIT_WORDS.get(lower.removesuffix("s")) or ""
 
 
-def _spoken(parts: list[str]) -> tuple[str, ...]:
+def _sentences(text: str) -> tuple[Span, ...]:
+    return _spoken(_cut(Span(text, 0, len(text)), _SENTENCE_END))
+
+
+def _cut(span: Span, pattern: re.Pattern[str]) -> Iterator[Span]:
+    """What lies between the matches of a pattern, without the commas and blanks around it."""
+    said = span.said
+    cuts = [match.span() for match in pattern.finditer(said)]
+    begins, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(said)]
+    for start, end in zip(begins, ends, strict=True):
+        first = end - len(said[start:end].lstrip(_AROUND))
+        last = max(first, start + len(said[start:end].rstrip(_AROUND)))
+        yield Span(span.text, span.start + first, span.start + last)
+
+
+def _spoken(parts: Iterable[Span]) -> tuple[Span, ...]:
     """The parts that say something: two words, or four letters without blanks between. At most MOST_PARTS."""
-    stripped = (part.strip(" ,，、") for part in parts)
-    told = (part for part in stripped if " " in part or (not part.isascii() and len(part) > 3))
-    return tuple(told)[:MOST_PARTS]
+    told = (part for part in parts if " " in (s := part.said) or (not s.isascii() and len(s) > 3))
+    return tuple(islice(told, MOST_PARTS))
+
+
+def _several(parts: tuple[Span, ...]) -> tuple[Span, ...]:
+    return parts if len(parts) > 1 else ()
 
 
 def _starts_sentence(text: str, place: int) -> bool:

@@ -75,10 +75,9 @@ class Sample:
         self._gold[place[self._of_text[asked_rows]], index.scenarios.owners[asked_rows]] = True
         self.texts = [str(texts[at]) for at in self._chosen]
         self._asked = _asked(self.texts, vectors)
-        spoken = [sentences(text) for text in self.texts]
-        self._spoken = [parts if len(parts) > 1 else () for parts in spoken]
+        self._spoken = [sentences(text) for text in self.texts]
         flat = [part for parts in self._spoken for part in parts]
-        self._parts = _asked(flat, encoder.encode_documents(flat))
+        self._parts = _asked([part.said for part in flat], encoder.encode_documents(flat))
 
     def world(self, seed: int, *, learned: bool, topics: bool = False) -> World:
         """The world of a seed. learned: whether requests are compared under the metric of its experience.
