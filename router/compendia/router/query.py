@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from compendia.contract import ErrorCode, error
 from compendia.contract.strict_json import check_text
 from compendia.text.encode import Encoder
@@ -55,6 +57,24 @@ def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = Fals
         EncodedQuery(said(text), said(hidden), vectors[text], vectors[hidden], _words(said(text)))
         for text, hidden in zip(texts, masked, strict=True)
     ]
+
+
+def join(parts: Sequence[EncodedQuery]) -> EncodedQuery:
+    """What several parts ask of one tool, as one query; its vectors are the means of theirs."""
+    if len(parts) == 1:
+        return parts[0]
+    return EncodedQuery(
+        "; ".join(part.text for part in parts),
+        "; ".join(part.masked for part in parts),
+        _unit_mean([part.vector for part in parts]),
+        _unit_mean([part.masked_vector for part in parts]),
+        tuple(sorted({word for part in parts for word in part.tokens})),
+    )
+
+
+def _unit_mean(vectors: Sequence[Vectors]) -> Vectors:
+    mean = np.mean(vectors, axis=0)
+    return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
 
 def _masked(texts: Sequence[Text]) -> list[Text]:

@@ -24,7 +24,7 @@ from compendia.text.spans import Span, Text
 
 from .explain import explanation
 from .index import Scan
-from .query import EncodedQuery, encode_all, read_query
+from .query import EncodedQuery, encode_all, join, read_query
 from .render import Card, render_card
 from .rerank import DEFAULT_RERANK, Reranker, RerankWeights, check_scores, combine
 from .rerank_fit import fit_rerank
@@ -165,17 +165,7 @@ class Router:
             best = own.candidates[0].tool
             if own.best_evidence >= own.threshold and best in topic:
                 found[best] = ([*found.get(best, ([], own))[0], part], own)
-        return self._joined(list(found.values())) if len(found) > 1 else []
-
-    def _joined(self, found: list[tuple[list[EncodedQuery], Ranking]]) -> list[tuple[EncodedQuery, Ranking]]:
-        """What several parts ask of one tool, as one text; encoded in one batch, and only what is new."""
-        texts = ["; ".join(part.text for part in parts) for parts, _ in found]
-        new = [text for text, (parts, _) in zip(texts, found, strict=True) if len(parts) > 1]
-        known = dict(zip(new, encode_all(new, self.encoder) if new else (), strict=True))
-        return [
-            (known[text] if len(parts) > 1 else parts[0], own)
-            for text, (parts, own) in zip(texts, found, strict=True)
-        ]
+        return [(join(asked), own) for asked, own in found.values()] if len(found) > 1 else []
 
     def _reranked(self, revision: Revision, part: EncodedQuery, ranking: Ranking) -> Ranking:
         """The same candidates in the order of both scores together."""
