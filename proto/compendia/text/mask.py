@@ -11,7 +11,7 @@ import re
 
 from .quotes import quoted_spans
 from .scripts import UNSPACED
-from .spans import Span
+from .spans import Edit, Span, edited, moved
 
 TYPES = ("NUMBER", "DATE", "TIME", "EMAIL", "URL", "PHONE", "ID", "TEXT")
 PLACEHOLDERS = tuple(f"<{name}>" for name in TYPES)
@@ -213,10 +213,6 @@ _MAYBE = re.compile(r"[\d@:]|\.\w")
 _PLACEHOLDER_OF = {"ADDRESS": "<ID>", "HANDLE": "<ID>", "DIGITS": "<NUMBER>", "DAY": "<DATE>"}
 
 
-Edit = tuple[int, int, str]
-"""The characters [start, end) of a text, and what they are replaced by."""
-
-
 def mask(text: str) -> str:
     """The text with every number, date, address, identifier and quotation replaced by its placeholder.
 
@@ -233,7 +229,7 @@ class Masked:
         self._steps: list[list[Edit]] = []
         for find in (_quotations, _values):
             edits = find(text)
-            text = _edited(text, edits)
+            text = edited(text, edits)
             self._steps.append(edits)
         self.text = text
 
@@ -245,28 +241,8 @@ class Masked:
         """
         start, end = part.start, part.end
         for edits in self._steps:
-            start, end = _moved(start, edits, at_end=False), _moved(end, edits, at_end=True)
+            start, end = moved(start, edits, at_end=False), moved(end, edits, at_end=True)
         return Span(self.text, start, end)
-
-
-def _edited(text: str, edits: list[Edit]) -> str:
-    kept, position = [], 0
-    for start, end, put in edits:
-        kept += [text[position:start], put]
-        position = end
-    return "".join([*kept, text[position:]])
-
-
-def _moved(place: int, edits: list[Edit], *, at_end: bool) -> int:
-    """Where a place of a text stands after its edits; within a replacement, at its beginning or its end."""
-    longer = 0
-    for start, end, put in edits:
-        if place <= start:
-            break
-        if place < end:
-            return start + longer + at_end * len(put)
-        longer += len(put) - (end - start)
-    return place + longer
 
 
 def _quotations(text: str) -> list[Edit]:

@@ -50,3 +50,28 @@ def tokens_within(span: Span, offsets: Sequence[tuple[int, int]]) -> slice | Non
     if not places or max(end for _, end in offsets) < span.end:
         return None
     return slice(places[0], places[-1] + 1)
+
+
+Edit = tuple[int, int, str]
+"""The characters [start, end) of a text, and what they are replaced by."""
+
+
+def edited(text: str, edits: list[Edit]) -> str:
+    """The text after its edits, which stand in order and apart."""
+    kept, position = [], 0
+    for start, end, put in edits:
+        kept += [text[position:start], put]
+        position = end
+    return "".join([*kept, text[position:]])
+
+
+def moved(place: int, edits: list[Edit], *, at_end: bool) -> int:
+    """Where a place of a text stands after its edits; within a replacement, at its beginning or its end."""
+    longer = 0
+    for start, end, put in edits:
+        if place <= start:
+            break
+        if place < end:
+            return start + longer + at_end * len(put)
+        longer += len(put) - (end - start)
+    return place + longer
