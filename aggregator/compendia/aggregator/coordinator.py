@@ -159,8 +159,7 @@ class Coordinator:
             check_windows(placed, self.store.contributions())
             effects = self._apply(Submit(row.org, row.round, row.digest), (placed, data))
             if whole is not None:
-                leaf = Contribution(placed.org, placed.round, placed.digest, whole)
-                self._leaves.put(leaf, len(data))
+                self._leaves.put(Contribution(placed.org, placed.round, placed.digest, whole), len(data))
         answer = next(effect for effect in effects if isinstance(effect, Acknowledge))
         return placed, answer.repeated
 
@@ -258,8 +257,7 @@ class Coordinator:
     def _leaf(self, row: StoredContribution) -> Contribution:
         """A contribution, read and validated anew only if it is not among those read last."""
         key = row.org, row.round, row.digest
-        kept = self._leaves.get(key)
-        if kept is not None:
+        if (kept := self._leaves.get(key)) is not None:
             return kept
         data = self.store.contribution_data(*key)
         leaf = Contribution(*key, decode(io.BytesIO(data), self.known))

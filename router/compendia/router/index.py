@@ -112,7 +112,7 @@ class HybridIndex:
         self.heard = self.scenarios
 
     def judged(self, snapshot: Snapshot, encoder: Encoder) -> HybridIndex:
-        """The index of the same snapshot without some of its scenarios, of which the vectors are kept: the next
+        """The index of the same snapshot without some of its scenarios. Their vectors are kept, for the next
         revision may listen to them again."""
         made = HybridIndex(snapshot, encoder, self)
         made.encoded, made.heard = self.encoded, self.heard

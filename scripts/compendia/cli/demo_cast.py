@@ -67,7 +67,7 @@ QUESTIONS = (
     ),
     Question(
         "against a precaution",
-        "Follow parcel container NPTU5520917 on its way across the ocean",
+        "Track the parcel container NPTU5520917 on its way across the ocean",
     ),
     Question(
         "disputed",
