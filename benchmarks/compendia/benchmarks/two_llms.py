@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 from compendia.contract import ErrorCode, Snapshot, error
 from compendia.text.places import cache_directory
@@ -88,6 +89,8 @@ def serving(model: Path) -> Iterator[str]:
     settings.cache_prompt = False  # what was asked before must not move the last bits
     settings.verbosity = 0
     server = xllamacpp.Server(settings)
+    # One that is ended before it listens would wait for ever.
+    urlopen(f"{server.listening_address}/health", timeout=TIMEOUT_S).close()
     yield f"{server.listening_address}/v1"
     del server
 
