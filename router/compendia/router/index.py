@@ -147,7 +147,7 @@ class HybridIndex:
             {**scores, "adapted_meaning": kinds[-1] if metric.learned else scores["description_meaning"]},
             self.experienced.scores(asked),
             [_shortlist(of_query) for of_query in zip(*kinds, strict=True)],
-            [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)],
+            [part.hits(asked.vectors) for part in (self.scenarios, self.precautions, self.disputes)],
         )
 
     def matches(self, scan: Scan, queries: Sequence[EncodedQuery]) -> list[Matches]:
@@ -235,7 +235,6 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
         [tokenize(query.text) for query in queries],
         [tokenize(query.masked) for query in queries],
         np.stack([query.vector for query in queries]),
-        np.stack([query.masked_vector for query in queries]),
         np.asarray([is_english(query.text) for query in queries]),
     )
 

@@ -22,13 +22,16 @@ READ_CHARACTERS = 4_000
 
 @dataclass(frozen=True)
 class EncodedQuery:
-    """`vector` (d,) of the text as asked is compared with documentation, `masked_vector` (d,) with what
-    organizations sent, for that is masked too. `tokens` are the distinct words."""
+    """`vector` (d,) is that of the masked text, for what organizations sent is masked too; `tokens` are the
+    distinct words of the text as asked.
+
+    Documentation is compared with the same vector: encoding a query takes as long as everything else that it
+    needs, and a second reading, unmasked, changed acc@1 on `dev-mixed` by -0.002, 0.001 and 0.002.
+    """
 
     text: str
     masked: str
     vector: Vectors
-    masked_vector: Vectors
     tokens: tuple[str, ...]
 
 
@@ -48,26 +51,25 @@ def encode_query(text: str, encoder: Encoder) -> EncodedQuery:
 
 
 def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = False) -> list[EncodedQuery]:
-    """Encode many queries, or parts of them, in one batch; what masking leaves alone is encoded once.
-    unmasked: nothing masked will be compared with them, so no text is encoded twice."""
-    masked = list(texts) if unmasked else _masked(texts)
-    distinct = list(dict.fromkeys([*texts, *masked]))
+    """Mask and encode many queries, or parts of them, in one batch. unmasked: nothing masked will be compared
+    with them, so they are read as asked."""
+    read = list(texts) if unmasked else _masked(texts)
+    distinct = list(dict.fromkeys(read))
     vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
     return [
-        EncodedQuery(said(text), said(hidden), vectors[text], vectors[hidden], _words(said(text)))
-        for text, hidden in zip(texts, masked, strict=True)
+        EncodedQuery(said(text), said(part), vectors[part], _words(said(text)))
+        for text, part in zip(texts, read, strict=True)
     ]
 
 
 def join(parts: Sequence[EncodedQuery]) -> EncodedQuery:
-    """What several parts ask of one tool, as one query; its vectors are the means of theirs."""
+    """What several parts ask of one tool, as one query; its vector is the mean of theirs."""
     if len(parts) == 1:
         return parts[0]
     return EncodedQuery(
         "; ".join(part.text for part in parts),
         "; ".join(part.masked for part in parts),
         _unit_mean([part.vector for part in parts]),
-        _unit_mean([part.masked_vector for part in parts]),
         tuple(sorted({word for part in parts for word in part.tokens})),
     )
 
