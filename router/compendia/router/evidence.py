@@ -17,7 +17,7 @@ from .lexical import LexicalIndex
 from .metric import Metric, prototypes
 from .reading import Reading
 from .terms import TermIndex
-from .vectors import Rows, Scores, Vectors
+from .vectors import Rows, Scores, Vectors, inner_products
 
 Columns = Mapping[str, NDArray[np.float64]]
 ALL = slice(None)
@@ -90,7 +90,7 @@ class DocumentEvidence:
 
     def scores(self, asked: Asked) -> dict[str, Scores]:
         """The raw scores of all tools, (queries, tools), that become columns by `columns`."""
-        cosines = np.asarray(asked.vectors @ self._vectors.T, np.float32)
+        cosines = inner_products(asked.vectors, self._vectors)
         words = np.zeros(cosines.shape, np.float32)
         for row, text in enumerate(asked.words):
             words[row] = self._lexical.owner_scores(sorted(set(text)))
@@ -191,7 +191,7 @@ class ScenarioEvidence:
     def scores(self, asked: Asked) -> dict[str, Scores]:
         """The raw scores of all tools, (queries, tools): EXPERIENCE but for the nearest scenario."""
         prototype = np.zeros((len(asked.vectors), self._count), np.float32)
-        prototype[:, self.used] = self.metric.project(asked.vectors) @ self._prototypes.T
+        prototype[:, self.used] = inner_products(self.metric.project(asked.vectors), self._prototypes)
         return {
             "prototype": prototype,
             "scenario_words": self._terms.index.cosines(asked.masked_words, self._columns, self._count),
@@ -204,7 +204,7 @@ class ScenarioEvidence:
 
 def adapted_scores(asked: Asked, metric: Metric, documents: Vectors) -> Scores:
     """Cosines to the documents under a metric, (queries, tools); documents: their vectors under it."""
-    return np.asarray(metric.project(asked.vectors) @ documents.T, np.float32)
+    return inner_products(metric.project(asked.vectors), documents)
 
 
 def nearest_by_tool(hits: Scores, owners: Rows, count: int) -> Scores:

@@ -15,6 +15,11 @@ Scores = NDArray[np.float32]
 SPARE = 16
 
 
+def inner_products(queries: Vectors, vectors: Vectors) -> Scores:
+    """Of a few queries (m, d) with many vectors (n, d), (m, n): in this order it takes half the time."""
+    return np.ascontiguousarray((vectors @ queries.T).T)
+
+
 class VectorIndex(Protocol):
     """Vectors in rows 0..n-1, fixed once made; safe to search from many threads."""
 
