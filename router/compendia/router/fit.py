@@ -12,6 +12,7 @@ Deterministic: draws are seeded, and the weights rounded beyond the last bits th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -49,12 +50,18 @@ def fit(
     if len(np.unique(index.scenarios.owners)) < ENOUGH_TOOLS:
         return prior.cautious()
     sample = Sample(index, encoder, background)
-    topics = [sample.world(seed, learned=learned, topics=True) for seed in range(WORLDS)]
+    topics = _worlds(sample, learned=learned, topics=True)
     if min(sum(w.hidden.sum() for w in topics), sum(w.shown.sum() for w in topics)) < ENOUGH_REQUESTS:
         return prior.cautious()
-    experience = _experience([sample.world(seed, learned=learned) for seed in range(WORLDS)], prior)
+    experience = _experience(_worlds(sample, learned=learned), prior)
     gate, unlike = _gate(topics, prior.documentation, experience, prior)
     return Weights.of(Weights(prior.documentation, experience, gate, unlike).flat())
+
+
+def _worlds(sample: Sample, *, learned: bool, topics: bool = False) -> list[World]:
+    # Side by side: most of a world is long products of matrices, which do not hold the interpreter.
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda s: sample.world(s, learned=learned, topics=topics), range(WORLDS)))
 
 
 def fit_documentation(

@@ -103,8 +103,8 @@ class Revision:
 
     def rank_each(self, queries: Sequence[EncodedQuery], k: int, scan: Scan | None = None) -> list[Ranking]:
         """`rank` of several queries without sentences, searched in one batch. scan: as in `rank`."""
-        found = self.index.matches(scan or self.index.scan(queries), queries)
-        return [self._ranking((query,), [matches], k) for query, matches in zip(queries, found, strict=True)]
+        scanned = scan or self.index.scan(queries)
+        return [self._ranking((query,), self.index.matches(scanned, [query]), k) for query in queries]
 
     def _ranking(self, asked: Sequence[EncodedQuery], found: Sequence[Matches], k: int) -> Ranking:
         matched = list(zip(asked, found, strict=True))

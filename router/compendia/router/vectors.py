@@ -68,7 +68,7 @@ class HalfIndex:
             none = (len(queries), min(k, len(self)))
             return np.zeros(none, np.float32), np.zeros(none, np.int64)
         rows = np.sort(self._index.search(queries, near)[1], axis=1)
-        scores = np.stack([self.scores(query, found) for query, found in zip(queries, rows, strict=True)])
+        scores = np.matmul(self._vectors[rows], queries[:, :, None])[:, :, 0]
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +77,8 @@ class Sample:
         self._spoken = [sentences(text) for text in self.texts]
         flat = [part for parts in self._spoken for part in parts]
         self._parts = _asked([part.said for part in flat], encoder.encode_documents(flat))
+        documented = index.documented
+        self._documented = [documented.columns(a, documented.scores(a)) for a in (self._asked, self._parts)]
 
     def world(self, seed: int, *, learned: bool, topics: bool = False) -> World:
         """The world of a seed. learned: whether requests are compared under the metric of its experience.
@@ -135,12 +136,6 @@ class Sample:
         touched = np.zeros(len(self._held), bool)
         touched[self._of_text[hidden[self._index.scenarios.owners]]] = True
         return touched[self._of_text]
-
-    @cached_property
-    def _documented(self) -> tuple[Columns, Columns]:
-        documented = self._index.documented
-        whole, parts = (documented.columns(a, documented.scores(a)) for a in (self._asked, self._parts))
-        return whole, parts
 
     def _heard(self, whole: Columns, parts: Columns) -> Columns:
         """As in `rank.candidates`: the mean of the whole request and of the sentence that speaks most. Here
