@@ -12,7 +12,7 @@ what else is read with a token cannot change its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import Any, Protocol
@@ -56,8 +56,8 @@ class Weights(Protocol):
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor: ...
 
-    def part(self, start: int, end: int) -> Weights:
-        """Outputs `start` to `end` alone."""
+    def steps(self, rows: torch.Tensor, size: int) -> Iterator[torch.Tensor]:
+        """The same, so many outputs at a time."""
         ...
 
 
@@ -76,8 +76,10 @@ class FloatWeights:
             torch.maximum(self.largest, rows.abs().amax(0), out=self.largest)
         return linear(rows.to(self._weights.dtype), self._weights).float()
 
-    def part(self, start: int, end: int) -> FloatWeights:
-        return FloatWeights(self._weights[start:end])
+    def steps(self, rows: torch.Tensor, size: int) -> Iterator[torch.Tensor]:
+        given = rows.to(self._weights.dtype)
+        for weights in torch.split(self._weights, size):
+            yield linear(given, weights).float()
 
 
 @dataclass(frozen=True)
@@ -103,16 +105,19 @@ class ByteWeights:
         return cls((exact / scales[:, None]).round().to(torch.int8), scales, apart, apart_weights)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
-        aside = rows[:, self.apart]
+        return next(self.steps(rows, len(self.scales)))
+
+    def steps(self, rows: torch.Tensor, size: int) -> Iterator[torch.Tensor]:
+        aside = rows.index_select(1, self.apart)
         rest = rows.index_fill(1, self.apart, 0)
         scales = rest.abs().amax(1, keepdim=True).clamp_min(TINY) / 127
         rounded = rest.div_(scales).round_().to(torch.int8)
-        found = torch._int_mm(rounded, self.weights.t()).float().mul_(scales).mul_(self.scales)
-        return found.addmm_(aside, self.apart_weights)
-
-    def part(self, start: int, end: int) -> ByteWeights:
-        parts = self.weights[start:end], self.scales[start:end]
-        return ByteWeights(*parts, self.apart, self.apart_weights[:, start:end].contiguous())
+        for start in range(0, len(self.scales), size):
+            here = slice(start, start + size)
+            found = (
+                torch._int_mm(rounded, self.weights[here].t()).float().mul_(scales).mul_(self.scales[here])
+            )
+            yield found.addmm_(aside, self.apart_weights[:, here])
 
 
 @dataclass(frozen=True)
@@ -146,8 +151,6 @@ class Network:
         self._norm = _floats(model.model.norm)
         self._layers = [_layer(matrix, layer) for layer in model.model.layers]
         self.words = matrix(model.lm_head.weight.detach())
-        starts = range(0, len(self._embedding), VOCABULARY_STEP)
-        self._word_parts = {start: self.words.part(start, start + VOCABULARY_STEP) for start in starts}
 
     def outputs(
         self, sequences: Sequence[Sequence[int]], prefixes: Sequence[Prefix | None]
@@ -168,17 +171,16 @@ class Network:
     def log_probabilities(self, outputs: torch.Tensor, tokens: Sequence[int]) -> torch.Tensor:
         """log P of the token (n,) that follows each output (n, hidden size), in nats."""
         wanted = torch.tensor(tokens)
-        found, total = torch.zeros(len(wanted)), torch.zeros(len(wanted))
+        found, totals = torch.zeros(len(wanted)), []
         with torch.inference_mode():
-            for start, words in self._word_parts.items():
-                scores = words(outputs)
-                if start == 0:
-                    level = scores.amax(1)  # about what the largest is, so that no exponential overflows
-                scores.sub_(level[:, None])
+            start = 0
+            for scores in self.words.steps(outputs, VOCABULARY_STEP):
                 here = ((wanted >= start) & (wanted < start + scores.shape[1])).nonzero()[:, 0]
                 found[here] = scores[here, wanted[here] - start]
-                total += scores.exp_().sum(1)
-            return found - total.log_()
+                # What all together weigh: torch's softmax goes over a row once, while it is in the cache.
+                totals.append(scores[:, 0] - scores.log_softmax(1)[:, 0])
+                start += scores.shape[1]
+            return found - torch.stack(totals).logsumexp(0)
 
     def _read(
         self, sequences: Sequence[Sequence[int]], prefixes: Sequence[Prefix | None]
