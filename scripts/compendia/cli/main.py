@@ -63,6 +63,10 @@ def main() -> None:
     # Before torch and faiss are loaded: their threads wait asleep. Spinning, several programs on a few cores
     # slow each other down twentyfold (measured: 27 s against 1.2 s for one pass of the small LLM).
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # But not at once, for the next product is microseconds away: on two cores a plan took 26 ms for 30, five
+    # cards 0.30 s for 0.46. Two such programs side by side take a quarter to a half longer than asleep; who
+    # runs several gives each its own core with OMP_NUM_THREADS=1.
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     # A snapshot is some 100,000 objects without cycles, and each look for cycles walks them all: at Python's
     # own thresholds that took a third of the time to read one.
     gc.set_threshold(100_000, 20, 50)
