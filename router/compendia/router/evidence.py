@@ -98,13 +98,16 @@ class DocumentEvidence:
             "description_meaning": cosines,
             "description_words": words,
             "description_phrases": self._terms.cosines(asked.words, self._columns, len(self._vectors)),
+            "title_words": self._titles.said(asked.words),
         }
 
     def columns(self, asked: Asked, scores: Mapping[str, Scores], tools: Rows | slice = ALL) -> Columns:
         """The columns of some tools, the SHORTLIST best of each score among them, of the scores of all."""
-        found = {name: standardized(raw[:, tools]) for name, raw in scores.items()}
+        found = {
+            name: raw[:, tools].astype(np.float64) if name == "title_words" else standardized(raw[:, tools])
+            for name, raw in scores.items()
+        }
         found["description_words"] *= self._detail[tools]
-        found["title_words"] = self._titles.said(asked.words)[:, tools]
         known = self._known(asked)[:, None]
         return {name: found[name] * (known if name in OF_WORDS else 1.0) for name in found}
 
@@ -143,7 +146,7 @@ class TitleWords:
         shape = (len(self._column), len(titles))
         self._shares = scipy.sparse.csr_matrix((values, (columns, rows)), shape=shape)
 
-    def said(self, texts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def said(self, texts: Sequence[Sequence[str]]) -> Scores:
         """The share of each title that each text says, (texts, titles), 0..1."""
         places = [[self._column[w] for w in sorted(set(text)) if w in self._column] for text in texts]
         starts = np.cumsum([0, *(len(found) for found in places)])
@@ -151,7 +154,7 @@ class TitleWords:
         said = scipy.sparse.csr_matrix(
             (np.ones(len(columns)), columns, starts), shape=(len(texts), len(self._column))
         )
-        return np.asarray((said @ self._shares).toarray(), np.float64)
+        return np.asarray((said @ self._shares).toarray(), np.float32)
 
 
 class ScenarioTerms:

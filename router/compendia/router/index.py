@@ -138,13 +138,13 @@ class HybridIndex:
         """The queries against every tool and entry."""
         asked, metric = ask(queries), self.experienced.metric
         scores = self.documented.scores(asked)
-        kinds = list(scores.values())
+        kinds = [raw for name, raw in scores.items() if name != "title_words"]
         if metric.learned:
             kinds.append(adapted_scores(asked, metric, self._adapted))
         return Scan(
             {query.text: row for row, query in enumerate(queries)},
             asked,
-            {**scores, "adapted_meaning": kinds[-1] if metric.learned else scores["description_meaning"]},
+            {**scores, "adapted_meaning": kinds[-1] if metric.learned else kinds[0]},
             self.experienced.scores(asked),
             [_shortlist(of_query) for of_query in zip(*kinds, strict=True)],
             [part.hits(asked.vectors) for part in (self.scenarios, self.precautions, self.disputes)],
