@@ -149,7 +149,7 @@ def _scenarios_as_queries(
     queries, found = [], []
     for row in np.linspace(0, len(index.scenarios) - 1, count).astype(int):
         text, vector = index.scenarios.entries[row].text, index.scenarios.vectors.vector(int(row))
-        queries.append(EncodedQuery(text, text, vector, tuple(sorted(set(tokenize(text))))))
+        queries.append(EncodedQuery(text, text, vector, tokenize(text)))
     scan = index.scan(queries)
     for query in queries:
         text, vector = query.text, query.vector

@@ -232,8 +232,8 @@ class HybridIndex:
 def ask(queries: Sequence[EncodedQuery]) -> Asked:
     """Queries as a batch."""
     return Asked(
-        [tokenize(query.text) for query in queries],
-        [tokenize(query.masked) for query in queries],
+        [query.words for query in queries],
+        [q.words if q.masked == q.text else tokenize(q.masked) for q in queries],
         np.stack([query.vector for query in queries]),
         np.asarray([is_english(query.text) for query in queries]),
     )
