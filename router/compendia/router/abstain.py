@@ -74,7 +74,7 @@ def signs(
 ) -> Signs:
     """What speaks for each tool that the query found. sentence: the query is one of several in a request."""
     covered = words.of(query.text, query.tokens, matches.tools)
-    level = background.level(query.vector, query.masked)
+    level = background.level(query.masked_vector, query.masked)
     return Signs(
         background.relative(matches.similarity, query.vector, query.text),
         np.maximum(0.0, relative(matches.scenario.cosine, level)),
@@ -149,7 +149,7 @@ def _scenarios_as_queries(
     queries, found = [], []
     for row in np.linspace(0, len(index.scenarios) - 1, count).astype(int):
         text, vector = index.scenarios.entries[row].text, index.scenarios.vectors.vector(int(row))
-        queries.append(EncodedQuery(text, text, vector, tokenize(text)))
+        queries.append(EncodedQuery(text, text, vector, vector, tokenize(text)))
     scan = index.scan(queries)
     for query in queries:
         text, vector = query.text, query.vector

@@ -121,7 +121,7 @@ def _behind(ranking: Ranking, tool: str) -> float:
 
 
 def _as_query(text: str, vector: np.ndarray[tuple[int], np.dtype[np.float32]]) -> EncodedQuery:
-    return EncodedQuery(text, text, vector, tokenize(text))
+    return EncodedQuery(text, text, vector, vector, tokenize(text))
 
 
 def _key(entry: Entry) -> Key:

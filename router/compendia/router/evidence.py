@@ -52,12 +52,13 @@ learned metric, and TF-IDF cosine to the words of all."""
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries in a batch: their words in order, as asked and as masked, their vectors (n, d), and whether
+    """Queries in a batch: their words in order and their vectors (n, d), as asked and as masked, and whether
     each is in English as far as one can tell, (n,)."""
 
     words: Sequence[Sequence[str]]
     masked_words: Sequence[Sequence[str]]
     vectors: Vectors
+    masked_vectors: Vectors
     english: NDArray[np.bool_]
 
     def of(self, at: list[int]) -> Asked:
@@ -66,6 +67,7 @@ class Asked:
             [self.words[place] for place in at],
             [self.masked_words[place] for place in at],
             self.vectors[at],
+            self.masked_vectors[at],
             self.english[at],
         )
 
@@ -193,8 +195,8 @@ class ScenarioEvidence:
 
     def scores(self, asked: Asked) -> dict[str, Scores]:
         """The raw scores of all tools, (queries, tools): EXPERIENCE but for the nearest scenario."""
-        prototype = np.zeros((len(asked.vectors), self._count), np.float32)
-        prototype[:, self.used] = inner_products(self.metric.project(asked.vectors), self._prototypes)
+        prototype = np.zeros((len(asked.masked_vectors), self._count), np.float32)
+        prototype[:, self.used] = inner_products(self.metric.project(asked.masked_vectors), self._prototypes)
         return {
             "prototype": prototype,
             "scenario_words": self._terms.index.cosines(asked.masked_words, self._columns, self._count),

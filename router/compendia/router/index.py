@@ -147,7 +147,7 @@ class HybridIndex:
             {**scores, "adapted_meaning": kinds[-1] if metric.learned else kinds[0]},
             self.experienced.scores(asked),
             [_shortlist(of_query) for of_query in zip(*kinds, strict=True)],
-            [part.hits(asked.vectors) for part in (self.scenarios, self.precautions, self.disputes)],
+            [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)],
         )
 
     def matches(self, scan: Scan, queries: Sequence[EncodedQuery]) -> list[Matches]:
@@ -235,6 +235,7 @@ def ask(queries: Sequence[EncodedQuery]) -> Asked:
         [query.words for query in queries],
         [q.words if q.masked == q.text else tokenize(q.masked) for q in queries],
         np.stack([query.vector for query in queries]),
+        np.stack([query.masked_vector for query in queries]),
         np.asarray([is_english(query.text) for query in queries]),
     )
 

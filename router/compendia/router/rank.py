@@ -67,7 +67,7 @@ def features(
     reliabilities: NDArray[np.float64],
 ) -> Features:
     """The features of a query; `reliabilities` (n,) is per tool row."""
-    level = background.level(query.vector, query.masked)
+    level = background.level(query.masked_vector, query.masked)
     precaution = _above(matches.precaution, level)
     # A precaution that is disputed as well counts once.
     dispute = np.where(precaution > 0, 0.0, _above(matches.dispute, level))

@@ -105,11 +105,11 @@ def near(
 ) -> tuple[list[tuple[Entry, float]], ...]:
     """The k scenarios, precautions and disputes of a tool nearest to a request, with relative similarity."""
     row = revision.index.row[tool.id]
-    level = revision.background.level(part.vector, part.masked)
+    level = revision.background.level(part.masked_vector, part.masked)
     return tuple(
         [
             (entry, round(float(relative(cosine, level)), 5))
-            for entry, cosine in part_of.of_tool(part.vector, row, k)
+            for entry, cosine in part_of.of_tool(part.masked_vector, row, k)
         ]
         for part_of in (revision.index.scenarios, revision.index.precautions, revision.index.disputes)
     )

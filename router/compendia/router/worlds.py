@@ -96,7 +96,7 @@ class Sample:
             {**columns, "adapted_meaning": standardized(adapted_scores(asked, metric, documents))}
             for asked, columns in zip((self._asked, self._parts), self._documented, strict=True)
         )
-        cosines = _nearest(self._asked.vectors @ vectors.T, owners[shown], count)
+        cosines = _nearest(self._asked.masked_vectors @ vectors.T, owners[shown], count)
         nearest = (cosines - self._levels) / np.maximum(1e-6, 1 - self._levels)
         experience = {
             **spoken.columns(self._asked),
@@ -154,7 +154,7 @@ class Sample:
 
 def _asked(texts: Sequence[str], vectors: NDArray[np.float32]) -> Asked:
     words = [tokenize(text) for text in texts]
-    return Asked(words, words, vectors, np.ones(len(words), bool))
+    return Asked(words, words, vectors, vectors, np.ones(len(words), bool))
 
 
 def _digest(text: str) -> bytes:
