@@ -117,7 +117,7 @@ def worlds(split: Split, kin: Sequence[Sequence[int]], draw: random.Random) -> I
     for number, query in enumerate(queries[:ASKED]):
         gold, size, share = right[query], draw.choice(SIZES), draw.choice((0.0, 0.5, 1.0))
         one = draw.choice(sorted(gold))
-        for fits, wanted in ((True, max(2, size) - 1), (False, size)):
+        for fits, wanted in ((True, size - 1), (False, size)):
             drawn = _others(gold, kin[one], len(place), wanted, share, draw)
             tools = [one, *drawn] if fits else drawn
             known = {
