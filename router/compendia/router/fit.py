@@ -32,7 +32,7 @@ from .worlds import Sample, World
 
 WORLDS = 2
 ENOUGH_REQUESTS = 40
-LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 1.5, 0.5
+LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 3.0, 0.5
 """That the gate opens with nearness at least so fast, that experience may cost a tool it does not match so
 much, and that a request is as likely for tools that nobody used as for the others. Chosen on `dev-mixed`, and
 on held-out requests of MetaTool and of ToolBench G3 over their own catalogs. There, weights of documentation
