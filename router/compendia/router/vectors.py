@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Protocol
-
-# Loaded before FAISS, torch shares its OpenMP threads with it. Else each has its own, and while those of one
-# wait for work, which they do busily, the other's get no core: a plan took a ninth longer.
-with suppress(ImportError):
-    import torch  # noqa: F401
 
 import faiss
 import numpy as np
