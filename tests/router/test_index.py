@@ -12,6 +12,7 @@ from compendia.contract import Scenario, Snapshot, ToolMetadata
 from compendia.router.index import HybridIndex, ask
 from compendia.router.lexical import LexicalIndex
 from compendia.router.query import encode_query
+from compendia.router.retrieve import load_revision
 from compendia.router.vectors import Vectors
 from compendia.text.encode import HashingEncoder, load_encoder
 from compendia.text.tokenize import tokenize
@@ -54,6 +55,20 @@ def test_columns_of_the_shortlist_are_those_over_the_whole_catalog() -> None:
     assert len(found.tools) < len(index.tools)
     for name, column in found.documentation.items():
         np.testing.assert_allclose(column, everything[name][0, found.tools], atol=1e-9)
+
+
+def test_a_query_is_ranked_alike_alone_and_among_others() -> None:
+    encoder = HashingEncoder()
+    others = [ToolMetadata(id=f"quay/berth/n{n}", title=f"Berth {n}") for n in range(300)]
+    revision = load_revision(harbour(tools=[*TOOLS, *others]), encoder)
+    queries = [encode_query(text, encoder) for text in ("convert money", "When is high water in Visby?")]
+    scan = revision.index.scan(queries)
+    together = revision.rank_each(queries, 1_000, scan)
+    alone = [revision.rank(query, 1_000, scan=scan) for query in queries]
+    assert [[c.tool for c in found.candidates] for found in together] == [
+        [c.tool for c in found.candidates] for found in alone
+    ]
+    assert {c.tool for c in together[0].candidates} != {c.tool for c in together[1].candidates}
 
 
 def test_word_search_counts_as_far_as_a_tool_is_documented_in_detail() -> None:
