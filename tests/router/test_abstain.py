@@ -11,7 +11,7 @@ from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evide
 from compendia.router.calibrate import LEAST_USUAL, Background, capabilities, probes
 from compendia.router.coverage import WordCoverage
 from compendia.router.index import HybridIndex
-from compendia.router.query import encode_query
+from compendia.router.query import encode_query, requests
 from compendia.router.retrieve import load_revision
 from compendia.router.route import Router
 from compendia.text.encode import Encoder, HashingEncoder, load_encoder
@@ -137,4 +137,5 @@ def _without_itself(snapshot: Snapshot, asked: Scenario) -> float:
     index = HybridIndex(harbour(scenarios=others, conflicts=()), HashingEncoder())
     query = encode_query(asked.text, HashingEncoder())
     words = WordCoverage(index.read)
-    return best_evidence(query, index.search(query)[0], Background(HashingEncoder()), words)
+    (found,) = best_evidence(requests([[query]]), index.search(query), Background(HashingEncoder()), words)
+    return float(found)

@@ -35,7 +35,7 @@ class CountingEncoder(HashingEncoder):
 def test_a_tool_is_found_once_whatever_speaks_for_it() -> None:
     many = [Scenario(tool=TIDES, text=f"When is high water in Visby on day {n}?") for n in range(300)]
     index = HybridIndex(harbour(scenarios=many), HashingEncoder())
-    (found,) = index.search(encode_query("When is high water in Visby?", HashingEncoder()))
+    found = index.search(encode_query("When is high water in Visby?", HashingEncoder()))
     assert found.tools.tolist() == sorted(set(found.tools.tolist()))
     assert {index.tools[row].id for row in found.tools} >= {TIDES, PARCEL, MONEY}
     assert len(index) == len(TOOLS) + 300 + 2 + 1
@@ -49,12 +49,11 @@ def test_columns_of_the_shortlist_are_those_over_the_whole_catalog() -> None:
     ]
     index = HybridIndex(harbour(tools=[*TOOLS, *others]), encoder)
     query = encode_query("convert money", encoder)
-    scan = index.scan([query])
-    (found,) = index.matches(scan, [query])
-    everything = index.documented.columns(ask([query]), scan.documentation)
+    found, asked = index.search(query), ask([query])
+    everything = index.documented.columns(asked, index.documented.scores(asked))
     assert len(found.tools) < len(index.tools)
-    for name, column in found.documentation.items():
-        np.testing.assert_allclose(column, everything[name][0, found.tools], atol=1e-9)
+    for name, column in everything.items():
+        np.testing.assert_allclose(column[:, found.tools], found.documentation[name], atol=1e-9)
 
 
 def test_a_query_is_ranked_alike_alone_and_among_others() -> None:
@@ -62,12 +61,16 @@ def test_a_query_is_ranked_alike_alone_and_among_others() -> None:
     others = [ToolMetadata(id=f"quay/berth/n{n}", title=f"Berth {n}") for n in range(300)]
     revision = load_revision(harbour(tools=[*TOOLS, *others]), encoder)
     queries = [encode_query(text, encoder) for text in ("convert money", "When is high water in Visby?")]
-    scan = revision.index.scan(queries)
-    together = revision.rank_each(queries, 1_000, scan)
-    alone = [revision.rank(query, 1_000, scan=scan) for query in queries]
-    assert [[c.tool for c in found.candidates] for found in together] == [
-        [c.tool for c in found.candidates] for found in alone
-    ]
+    together = revision.rank_each(queries, 1_000)
+    for found, query in zip(together, queries, strict=True):
+        alone = revision.rank(query, 1_000)
+        # Which of many equals comes first depends on the last bits of an inner product.
+        assert len(found.candidates) == len(alone.candidates)
+        assert found.candidates[0].tool == alone.candidates[0].tool
+        np.testing.assert_allclose(
+            [c.score for c in found.candidates], [c.score for c in alone.candidates], atol=1e-3
+        )
+        assert found.best_evidence == pytest.approx(alone.best_evidence, abs=1e-4)
     assert {c.tool for c in together[0].candidates} != {c.tool for c in together[1].candidates}
 
 
@@ -76,8 +79,8 @@ def test_word_search_counts_as_far_as_a_tool_is_documented_in_detail() -> None:
     tools = [ToolMetadata(id=f"quay/{n}/x", title="Desk", description=text) for n, text in enumerate(lines)]
     encoder = HashingEncoder()
     index = HybridIndex(harbour(tools=[*TOOLS, *tools]), encoder)
-    (found,) = index.search(encode_query("convert money", encoder))
-    brief, short, full = (found.documentation["description_words"][index.row[tool.id]] for tool in tools)
+    said = index.search(encode_query("convert money", encoder)).documentation["description_words"][0]
+    brief, short, full = (said[index.row[tool.id]] for tool in tools)
     assert brief == 0
     assert short != 0 != full
     raw = index.lexical.owner_scores(["convert", "money"])[[index.row[tool.id] for tool in tools]]
@@ -88,7 +91,8 @@ def test_several_queries_are_judged_over_the_same_tools() -> None:
     encoder = HashingEncoder()
     index = HybridIndex(harbour(), encoder)
     found = index.search(encode_query("ferry", encoder), encode_query("soil", encoder))
-    assert len({tuple(matches.tools.tolist()) for matches in found}) == 1
+    assert found.similarity.shape == found.brought.shape == (2, len(found.tools))
+    assert found.brought.any(axis=0).all()
 
 
 def test_a_changed_tool_costs_one_text_and_a_reordered_snapshot_none() -> None:
@@ -127,7 +131,7 @@ def test_another_encoder_shares_no_vectors() -> None:
 )
 def test_nothing_or_one_tool_can_be_searched(snapshot: Snapshot) -> None:
     encoder = HashingEncoder()
-    (found,) = HybridIndex(snapshot, encoder).search(encode_query("anything", encoder))
+    found = HybridIndex(snapshot, encoder).search(encode_query("anything", encoder))
     assert len(found.tools) == len(snapshot.compendium.tools)
     assert not any(found.documentation[name].any() for name in STANDARDIZED)
 

@@ -6,7 +6,6 @@ import doctest
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -106,6 +105,6 @@ def test_tools_that_no_word_matches_leave_the_scale_as_it_is() -> None:
 
 
 def test_a_tool_beyond_the_hits_lies_no_nearer_than_the_farthest_of_them() -> None:
-    hits = np.asarray([0.9, 0.8, 0.5], np.float32)
-    nearest = nearest_by_tool(hits, np.asarray([2, 0, 2]), 4)
-    assert nearest.tolist() == pytest.approx([0.8, 0.5, 0.9, 0.5])
+    hits = np.asarray([[0.9, 0.8, 0.5], [0.7, 0.6, 0.6]], np.float32)
+    nearest = nearest_by_tool(hits, np.asarray([[2, 0, 2], [1, 3, 1]]), 4)
+    np.testing.assert_allclose(nearest, [[0.8, 0.5, 0.9, 0.5], [0.6, 0.7, 0.6, 0.6]])

@@ -183,7 +183,7 @@ def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) 
     from compendia.router.calibrate import Background
     from compendia.router.coverage import WordCoverage
     from compendia.router.index import HybridIndex
-    from compendia.router.query import encode_all, read_query
+    from compendia.router.query import encode_all, read_query, requests
     from compendia.router.understand import sentences
 
     background = Background(memory)
@@ -192,13 +192,10 @@ def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) 
         index = HybridIndex(documentation_snapshot(world.catalog, memory.fingerprint), memory)
         words = WordCoverage(index.read)
         text = read_query(world.query)
-        asked = encode_all([text, *sentences(text)], memory)
-        columns = [
-            signs(part, matches, background, words, sentence=part is not asked[0])
-            for part, matches in zip(asked, index.search(*asked), strict=True)
-        ]
-        rows = [np.stack([getattr(column, name) for name in SIGNS], axis=1) for column in columns]
-        found.append(np.concatenate(rows))
+        asked = requests([encode_all([text, *sentences(text)], memory)])
+        told = signs(asked, index.search(*asked.queries), background, words)
+        columns = np.broadcast_arrays(*(getattr(told, name) for name in SIGNS))
+        found.append(np.stack(columns, axis=-1).reshape(-1, len(SIGNS)))
     return found
 
 

@@ -31,7 +31,7 @@ from compendia.text.tokenize import tokenize
 from .calibrate import Background, relative
 from .coverage import WordCoverage
 from .index import HybridIndex, Matches
-from .query import EncodedQuery
+from .query import EncodedQuery, Requests, requests
 
 Column = NDArray[np.float64]
 
@@ -51,9 +51,10 @@ _MAD_TO_DEVIATION = 1.4826
 
 @dataclass(frozen=True)
 class Signs:
-    """For each tool found, (m,): relative similarity to its documentation and to its nearest scenario (0:
-    none), its word coverage; and of the query, whether it is only a sentence of the request, for what is
-    short is easily covered, and how near it lies to tools of its field anywhere (`Background.usual`)."""
+    """For each part of a request and each tool, (p, m): relative similarity to its documentation and to its
+    nearest scenario (0: none), its word coverage; and of the part, (p, 1), whether it is only a sentence of
+    the request, for what is short is easily covered, and how near it lies to tools of its field anywhere
+    (`Background.usual`)."""
 
     meaning: Column
     scenario: Column
@@ -64,61 +65,43 @@ class Signs:
     usual: Column
 
 
-def signs(
-    query: EncodedQuery,
-    matches: Matches,
-    background: Background,
-    words: WordCoverage,
-    *,
-    sentence: bool = False,
-) -> Signs:
-    """What speaks for each tool that the query found. sentence: the query is one of several in a request."""
-    covered = words.of(query.text, query.tokens, matches.tools)
-    level = background.level(query.masked_vector, query.masked)
+def signs(asked: Requests, matches: Matches, background: Background, words: WordCoverage) -> Signs:
+    """What speaks for each of the tools that were found for `asked.queries`."""
+    queries, parts = asked.queries, asked.parts
+    covered = [words.of(query.text, query.tokens, matches.tools) for query in queries]
     return Signs(
-        background.relative(matches.similarity, query.vector, query.text),
-        np.maximum(0.0, relative(matches.scenario.cosine, level)),
-        covered.said,
-        covered.named,
-        covered.comparable,
-        np.full(len(matches.tools), float(sentence)),
-        np.full(len(matches.tools), background.usual(query)),
+        relative(matches.similarity, background.asked_levels(queries))[parts],
+        np.maximum(0.0, relative(matches.scenario, background.masked_levels(queries)))[parts],
+        np.stack([each.said for each in covered])[parts],
+        np.stack([each.named for each in covered])[parts],
+        np.stack([each.comparable for each in covered])[parts],
+        asked.sentence[:, None].astype(np.float64),
+        np.asarray([[background.usual(query)] for query in queries])[parts],
     )
+
+
+def _odds(found: Signs) -> Column:
+    """`evidence` in logits."""
+    both = BIAS + SENTENCE * found.sentence + USUAL * found.usual
+    both = (
+        both + MEANING * found.meaning + SCENARIO * found.scenario + SAID * found.said + NAMED * found.named
+    )
+    alone = BIAS_ALONE + SENTENCE_ALONE * found.sentence + USUAL_ALONE * found.usual
+    alone = alone + MEANING_ALONE * found.meaning + SCENARIO_ALONE * found.scenario
+    return np.where(found.comparable, both, np.maximum(both, alone))
 
 
 def evidence(found: Signs) -> Column:
-    """The evidence for each tool, (m,), between 0 and 1: the chance that it fits, where half of the requests
-    have a tool that does."""
-    both = (
-        BIAS
-        + MEANING * found.meaning
-        + SCENARIO * found.scenario
-        + SAID * found.said
-        + NAMED * found.named
-        + SENTENCE * found.sentence
-        + USUAL * found.usual
-    )
-    alone = (
-        BIAS_ALONE
-        + MEANING_ALONE * found.meaning
-        + SCENARIO_ALONE * found.scenario
-        + SENTENCE_ALONE * found.sentence
-        + USUAL_ALONE * found.usual
-    )
-    return np.asarray(expit(np.where(found.comparable, both, np.maximum(both, alone))), np.float64)
+    """The evidence for each tool, (p, m), between 0 and 1: the chance that it fits, where half of the
+    requests have a tool that does."""
+    return np.asarray(expit(_odds(found)), np.float64)
 
 
-def best_evidence(
-    query: EncodedQuery,
-    matches: Matches,
-    background: Background,
-    words: WordCoverage,
-    *,
-    sentence: bool = False,
-) -> float:
-    """The evidence for the best-supported tool; 0 where there is no tool. sentence: see `signs`."""
-    found = signs(query, matches, background, words, sentence=sentence)
-    return float(evidence(found).max(initial=0.0).round(5))
+def best_evidence(asked: Requests, matches: Matches, background: Background, words: WordCoverage) -> Column:
+    """The evidence for the best-supported tool of each request, (r,); 0 where there is no tool."""
+    odds = np.maximum.reduceat(_odds(signs(asked, matches, background, words)), asked.starts, axis=0)
+    most = np.where(asked.of_any(matches.brought), odds, -np.inf).max(axis=1, initial=-np.inf)
+    return np.asarray(expit(most).round(5), np.float64)
 
 
 def threshold(index: HybridIndex, background: Background, words: WordCoverage) -> float:
@@ -132,8 +115,9 @@ def threshold(index: HybridIndex, background: Background, words: WordCoverage) -
     present = _scenarios_as_queries(index, background, words)
     if len(present) >= ENOUGH_SCENARIOS:
         return round(max(FLOOR, float(np.quantile(present, FALSE_REJECTS))), 5)
-    found = [best_evidence(probe, index.search(probe)[0], background, words) for probe in background.probes]
-    null = logit(np.clip(np.asarray(found, np.float64), 1e-5, 1 - 1e-5))
+    probes = requests([[probe] for probe in background.probes])
+    found = best_evidence(probes, index.search(*probes.queries), background, words)
+    null = logit(np.clip(found, 1e-5, 1 - 1e-5))
     middle = float(np.median(null))
     deviation = _MAD_TO_DEVIATION * float(np.median(np.abs(null - middle)))
     return round(max(DEFAULT, float(expit(middle + NULL_DEVIATIONS * deviation))), 5)
@@ -146,18 +130,15 @@ def _scenarios_as_queries(
     count = min(len(index.scenarios), MOST_SCENARIOS)
     if count < ENOUGH_SCENARIOS:
         return np.zeros(0)
-    queries, found = [], []
+    queries = []
     for row in np.linspace(0, len(index.scenarios) - 1, count).astype(int):
         text, vector = index.scenarios.entries[row].text, index.scenarios.vectors.vector(int(row))
         queries.append(EncodedQuery(text, text, vector, vector, tokenize(text)))
-    scan = index.scan(queries)
-    for query in queries:
-        text, vector = query.text, query.vector
-        matches = index.matches(scan, [query])[0]
-        nearest = matches.scenario.cosine.copy()
-        for place in np.flatnonzero(nearest >= SAME):
-            others = index.scenarios.of_tool(vector, int(matches.tools[place]), 2)
-            nearest[place] = max((cosine for entry, cosine in others if entry.text != text), default=-1.0)
-        without = replace(matches, scenario=replace(matches.scenario, cosine=nearest))
-        found.append(best_evidence(query, without, background, words))
-    return np.asarray(found)
+    asked = requests([[query] for query in queries])
+    matches = index.search(*asked.queries)
+    nearest = matches.scenario.copy()
+    for row, place in np.argwhere(matches.brought & (nearest >= SAME)):
+        query = asked.queries[row]
+        others = index.scenarios.of_tool(query.vector, int(matches.tools[place]), 2)
+        nearest[row, place] = max((near for entry, near in others if entry.text != query.text), default=-1.0)
+    return best_evidence(asked, replace(matches, scenario=nearest), background, words)

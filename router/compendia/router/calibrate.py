@@ -13,6 +13,7 @@ them as it would to tools that only share its field, so to have one that fits it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -64,27 +65,29 @@ class Background:
         others = self._sum if own is None else self._sum - own
         return float(vector @ others) / (len(self.probes) - (own is not None))
 
+    def asked_levels(self, queries: Sequence[EncodedQuery]) -> NDArray[np.float64]:
+        """`level` of queries as asked, (n, 1)."""
+        return np.asarray([[self.level(query.vector, query.text)] for query in queries], np.float64)
+
+    def masked_levels(self, queries: Sequence[EncodedQuery]) -> NDArray[np.float64]:
+        """`level` of queries as masked, (n, 1)."""
+        return np.asarray([[self.level(query.masked_vector, query.masked)] for query in queries], np.float64)
+
     def levels(self, vectors: Vectors) -> NDArray[np.float64]:
         """`level` of many texts (n, d) that are no probes, (n,)."""
         return np.asarray(vectors.astype(np.float64) @ self._sum / len(self.probes), np.float64)
-
-    def relative(
-        self, cosines: NDArray[np.float32] | float, vector: Vectors, text: str
-    ) -> NDArray[np.float64]:
-        """Cosines of a query with anything on the scale where the probes are 0 and the query itself is 1."""
-        return relative(cosines, self.level(vector, text))
 
     def usual(self, query: EncodedQuery) -> float:
         """How near the query lies to tools of its field anywhere: its mean relative cosine to the NEAREST of
         the capabilities, at least LEAST_USUAL."""
         cosines = np.partition(self._capabilities @ query.vector, -NEAREST)[-NEAREST:]
-        return max(LEAST_USUAL, float(self.relative(cosines, query.vector, query.text).mean()))
+        return max(LEAST_USUAL, float(relative(cosines, self.level(query.vector, query.text)).mean()))
 
 
-def relative(cosines: NDArray[np.float32] | float, level: float) -> NDArray[np.float64]:
-    """Cosines on the scale where `level` is 0 and 1 is 1.
+def relative(cosines: NDArray[np.float32] | float, level: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Cosines on the scale where `level` is 0 and 1 is 1: that of a query, or of many, (n, 1).
 
     >>> [round(float(x), 3) for x in relative(np.array([0.8, 0.9, 1.0], np.float32), 0.8)]
     [0.0, 0.5, 1.0]
     """
-    return (np.asarray(cosines, np.float64) - level) / max(1e-6, 1.0 - level)
+    return (np.asarray(cosines, np.float64) - level) / np.maximum(1e-6, 1.0 - level)

@@ -61,16 +61,6 @@ class Asked:
     masked_vectors: Vectors
     english: NDArray[np.bool_]
 
-    def of(self, at: list[int]) -> Asked:
-        """Some of the queries, by their rows."""
-        return Asked(
-            [self.words[place] for place in at],
-            [self.masked_words[place] for place in at],
-            self.vectors[at],
-            self.masked_vectors[at],
-            self.english[at],
-        )
-
 
 class DocumentEvidence:
     """What the documentation of tools says. `vectors` (n, d) are those of their documents."""
@@ -213,11 +203,17 @@ def adapted_scores(asked: Asked, metric: Metric, documents: Vectors) -> Scores:
 
 
 def nearest_by_tool(hits: Scores, owners: Rows, count: int) -> Scores:
-    """(count,): for each tool the best of the hits it owns. A tool without a hit lies no nearer than the
-    farthest of them, which is its value."""
-    nearest = np.full(count, hits.min(initial=1.0) if len(hits) else -1.0, np.float32)
-    np.maximum.at(nearest, owners, hits)
-    return nearest
+    """(queries, count): for each tool the best of the hits, (queries, hits), that it owns. A tool without a
+    hit lies no nearer than the farthest of them, which is its value."""
+    farthest = hits.min(axis=1, initial=1.0, keepdims=True) if hits.size else np.full((len(hits), 1), -1.0)
+    nearest = np.repeat(farthest.astype(np.float32), count)
+    np.maximum.at(nearest, flat_places(owners, count), hits.ravel())
+    return nearest.reshape(len(hits), count)
+
+
+def flat_places(columns: Rows, count: int) -> Rows:
+    """Where entries of a matrix with `count` columns stand when it is flat; `columns` (rows, ...), by row."""
+    return (columns + count * np.arange(len(columns))[:, None]).ravel()
 
 
 def standardized(scores: Scores) -> NDArray[np.float64]:

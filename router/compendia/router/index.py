@@ -6,11 +6,12 @@ order in which entries arrived cannot change an answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compendia.contract import Snapshot
 from compendia.text.encode import Encoder
@@ -24,6 +25,7 @@ from .evidence import (
     ScenarioEvidence,
     ScenarioTerms,
     adapted_scores,
+    flat_places,
     nearest_by_tool,
 )
 from .experience import Entry, ExperienceIndex, disputes, precautions, scenarios
@@ -36,7 +38,8 @@ from .vectors import HalfIndex, Rows, Scores, Vectors
 
 @dataclass(frozen=True)
 class Nearness:
-    """For each tool, (m,): cosine to its nearest entry among the hits (-1: none), and its weight."""
+    """For each query and tool, (queries, m): cosine to its nearest entry among the hits (-1: none), and its
+    weight."""
 
     cosine: Scores
     weight: Scores
@@ -44,35 +47,23 @@ class Nearness:
 
 @dataclass(frozen=True)
 class Matches:
-    """What a query says about each of the tools brought up, by row, ascending; all arrays are (m,).
+    """What queries say about each of the tools that any of them brings up, by row, ascending, (m,); all other
+    arrays are (queries, m).
 
-    documentation, experience: the columns of `evidence`, of experience all but the nearest scenario, which
-    `scenario` holds as a cosine; a used tool without a hit has that of the farthest hit. similarity: the
-    cosine to the documentation.
+    brought: whether the query itself brings the tool up. documentation, experience: the columns of
+    `evidence`, of experience all but the nearest scenario, which `scenario` holds as a cosine; a used tool
+    without a hit has that of the farthest hit. similarity: the cosine to the documentation.
+    What a query says about a tool that it brings up does not depend on the other queries.
     """
 
     tools: Rows
+    brought: NDArray[np.bool_]
     documentation: Columns
     experience: Columns
     similarity: Scores
-    scenario: Nearness
+    scenario: Scores
     precaution: Nearness
     dispute: Nearness
-
-
-@dataclass(frozen=True)
-class Scan:
-    """Queries against everything: raw scores of all tools (queries, tools), of documentation and of
-    experience, the tools that each query's documentation brings up, and the hits of each kind of entry,
-    (queries, hits). `rows`: where a query stands, by its text. What is asked alone and together with others
-    is scanned once."""
-
-    rows: Mapping[str, int]
-    asked: Asked
-    documentation: Mapping[str, Scores]
-    experience: Mapping[str, Scores]
-    brought: Sequence[Rows]
-    hits: Sequence[tuple[Scores, Rows, Scores]]
 
 
 class HybridIndex:
@@ -127,56 +118,36 @@ class HybridIndex:
         """Whether there is nothing that was masked."""
         return len(self) == len(self.tools)
 
-    def search(self, *queries: EncodedQuery) -> list[Matches]:
+    def search(self, *queries: EncodedQuery) -> Matches:
         """What each of the queries says about every tool that any of them brings up.
 
         Brought up are the SHORTLIST tools with the best score of each kind, and whatever has experience near.
         """
-        return self.matches(self.scan(queries), queries)
-
-    def scan(self, queries: Sequence[EncodedQuery]) -> Scan:
-        """The queries against every tool and entry."""
         asked, metric = ask(queries), self.experienced.metric
         scores = self.documented.scores(asked)
         kinds = [raw for name, raw in scores.items() if name != "title_words"]
         if metric.learned:
             kinds.append(adapted_scores(asked, metric, self._adapted))
-        return Scan(
-            {query.text: row for row, query in enumerate(queries)},
-            asked,
-            {**scores, "adapted_meaning": kinds[-1] if metric.learned else kinds[0]},
-            self.experienced.scores(asked),
-            [_shortlist(of_query) for of_query in zip(*kinds, strict=True)],
-            [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)],
+        scores["adapted_meaning"] = kinds[-1] if metric.learned else kinds[0]
+        spoken = self.experienced.scores(asked)
+        hits = [part.hits(asked.masked_vectors) for part in (self.scenarios, self.precautions, self.disputes)]
+        brought = np.zeros((len(queries), len(self.tools)), bool)
+        for row, of_query in enumerate(zip(*kinds, strict=True)):
+            brought[row, _shortlist(of_query)] = True
+        for _, owners, _ in hits:
+            np.put_along_axis(brought, owners, True, axis=1)
+        tools = np.flatnonzero(brought.any(axis=0))
+        near, owners, _ = hits[0]
+        nearest = nearest_by_tool(near, np.searchsorted(tools, owners), len(tools))
+        return Matches(
+            tools,
+            brought[:, tools],
+            self.documented.columns(asked, scores, tools),
+            {name: raw[:, tools].astype(np.float64) for name, raw in spoken.items()},
+            scores["description_meaning"][:, tools],
+            np.where(self.experienced.used[tools], nearest, np.float32(-1.0)),
+            *(_nearness(tools, *found) for found in hits[1:]),
         )
-
-    def matches(self, scan: Scan, queries: Sequence[EncodedQuery]) -> list[Matches]:
-        """`search` of some queries that were scanned."""
-        at = [scan.rows[query.text] for query in queries]
-        scores = {name: raw[at] for name, raw in scan.documentation.items()}
-        hits = [(cosines[at], owners[at], weights[at]) for cosines, owners, weights in scan.hits]
-        found = np.zeros(len(self.tools), bool)
-        for rows in (*(scan.brought[row] for row in at), *(owners for _, owners, _ in hits)):
-            found[rows] = True
-        tools = np.flatnonzero(found)
-        documented = self.documented.columns(scan.asked.of(at), scores, tools)
-        spoken = {name: raw[at][:, tools].astype(np.float64) for name, raw in scan.experience.items()}
-        return [
-            Matches(
-                tools,
-                {name: column[row] for name, column in documented.items()},
-                {name: column[row] for name, column in spoken.items()},
-                scores["description_meaning"][row, tools],
-                self._nearest_scenarios(tools, hits[0][0][row], hits[0][1][row]),
-                *(_nearness(tools, *(part[row] for part in warnings)) for warnings in hits[1:]),
-            )
-            for row in range(len(at))
-        ]
-
-    def _nearest_scenarios(self, tools: Rows, scores: Scores, owners: Rows) -> Nearness:
-        nearest = nearest_by_tool(scores, owners, len(self.tools))
-        cosine = np.where(self.experienced.used, nearest, np.float32(-1.0))[tools]
-        return Nearness(cosine, np.ones(len(cosine), np.float32))
 
     def _encode_documents(self, encoder: Encoder, known: HybridIndex | None) -> Vectors:
         texts = [tool.document for tool in self.read]
@@ -257,11 +228,12 @@ def _shortlist(scores: Sequence[Scores]) -> Rows:
 
 
 def _nearness(tools: Rows, scores: Scores, owners: Rows, weights: Scores) -> Nearness:
-    places = np.searchsorted(tools, owners)
-    cosine, weight = np.full(len(tools), -1.0, np.float32), np.zeros(len(tools), np.float32)
+    shape = len(scores), len(tools)
+    cosine, weight = np.full(shape, -1.0, np.float32), np.zeros(shape, np.float32)
     # Ascending, so that the nearest entry of a tool is written last; of equal ones, the heavier.
-    order = np.lexsort((weights, scores))
-    cosine[places[order]], weight[places[order]] = scores[order], weights[order]
+    order = np.lexsort((weights.ravel(), scores.ravel()))
+    places = flat_places(np.searchsorted(tools, owners), len(tools))[order]
+    cosine.flat[places], weight.flat[places] = scores.ravel()[order], weights.ravel()[order]
     return Nearness(cosine, weight)
 
 

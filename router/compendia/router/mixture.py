@@ -22,6 +22,7 @@ from .evidence import Columns
 from .weights import NEAR, Weights
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_] | bool
 FAR = -1e9
 MOST_ODDS = 8.0
 """Bound on the documentation's odds, in nats: one expert's certainty does not silence the other."""
@@ -32,22 +33,25 @@ def total(columns: Columns, weights: Mapping[str, float]) -> Array:
     return np.asarray(sum(weights[name] * columns[name] for name in weights), np.float64)
 
 
-def log_shares(scores: Array, among: NDArray[np.bool_] | None = None) -> Array:
+def log_shares(scores: Array, among: Mask = True) -> Array:
     """Log-softmax over the tools, or over some of them: FAR for the others."""
-    held = scores if among is None else np.where(among, scores, FAR)
+    held = scores if among is True else np.where(among, scores, FAR)
     above = held - held.max(axis=1, keepdims=True, initial=FAR)
     return np.asarray(above - np.log(np.exp(above).sum(axis=1, keepdims=True)), np.float64)
 
 
-def gate_columns(nearest: Array, documented: Array, used: NDArray[np.bool_]) -> dict[str, Array]:
+def gate_columns(
+    nearest: Array, documented: Array, used: NDArray[np.bool_], among: Mask = True
+) -> dict[str, Array]:
     """What opens the gate, each (queries,): relative similarity of the nearest scenario, and by how many nats
     the best documented of the used tools leads the best of the unused, 0 where there are not both.
-    `documented` are log shares."""
-    both = used.any() and not used.all()
-    best_used = np.where(used, documented, FAR).max(axis=1, initial=FAR)
-    best_unused = np.where(used, FAR, documented).max(axis=1, initial=FAR)
+    `documented` are log shares. among: as in `bonus`."""
+    familiar, new = used & among, ~used & among
+    both = familiar.any(axis=-1) & new.any(axis=-1)
+    best_used = np.where(familiar, documented, FAR).max(axis=1, initial=FAR)
+    best_unused = np.where(new, documented, FAR).max(axis=1, initial=FAR)
     return {
-        "nearest": np.where(used, nearest, 0.0).max(axis=1, initial=0.0),
+        "nearest": np.where(familiar, nearest, 0.0).max(axis=1, initial=0.0),
         "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS) * both,
     }
 
@@ -59,15 +63,24 @@ def gate_odds(columns: Mapping[str, Array], weights: Mapping[str, float]) -> Arr
     )
 
 
-def bonus(documentation: Columns, experience: Columns, used: NDArray[np.bool_], weights: Weights) -> Array:
-    """What experience adds to each tool, in nats, >= 0; 0 for unused tools."""
+def bonus(
+    documentation: Columns,
+    experience: Columns,
+    used: NDArray[np.bool_],
+    weights: Weights,
+    among: Mask = True,
+) -> Array:
+    """What experience adds to each tool, in nats, >= 0; 0 for unused tools.
+
+    among (queries, tools): the tools that each query is about, if not all; of the others nothing is meant.
+    """
     spoken = total(documentation, weights.documentation)
     if not used.any():
         return np.zeros_like(spoken)
     if weights.near:
         return np.asarray(weights.near * np.maximum(0.0, experience["nearest_scenario"] - NEAR) * used)
-    documented = log_shares(spoken - weights.unlike * used)
-    shares = log_shares(total({**documentation, **experience}, weights.experience), used)
-    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken), used)
+    documented = log_shares(spoken - weights.unlike * used, among)
+    shares = log_shares(total({**documentation, **experience}, weights.experience), used & among)
+    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken, among), used, among)
     odds = gate_odds(opened, weights.gate)[:, None]
     return np.where(used, np.logaddexp(0.0, odds + shares - documented), 0.0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compendia.contract import ErrorCode, error
 from compendia.contract.strict_json import check_text
@@ -15,7 +16,7 @@ from compendia.text.mask import Masked
 from compendia.text.spans import Span, Text, said, whole
 from compendia.text.tokenize import tokenize
 
-from .vectors import Vectors
+from .vectors import Rows, Vectors
 
 READ_CHARACTERS = 4_000
 """How much of a query is read. Encoders see a few hundred words at most; the rest costs time."""
@@ -36,6 +37,50 @@ class EncodedQuery:
     def tokens(self) -> tuple[str, ...]:
         """The distinct words, sorted."""
         return tuple(sorted(set(self.words)))
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests in a batch. Each has parts: its whole text, and its sentences if it has several.
+
+    queries: the distinct texts. parts (p,): rows of `queries`, request by request. starts (r,): where among
+    the parts each request begins, with its whole text.
+    """
+
+    queries: Sequence[EncodedQuery]
+    parts: Rows
+    starts: Rows
+
+    @property
+    def wholes(self) -> Rows:
+        """The rows of the whole texts, (r,)."""
+        return self.parts[self.starts]
+
+    def of_any(self, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What holds for any part of each request, (r, ...), of what holds for each text, (n, ...)."""
+        return np.logical_or.reduceat(found[self.parts], self.starts, axis=0)
+
+    def spoken(self) -> Iterator[tuple[int, Rows]]:
+        """The requests that have sentences, by number, and the rows of these."""
+        for request, rows in enumerate(np.split(self.parts, self.starts[1:])):
+            if len(rows) > 1:
+                yield request, rows[1:]
+
+    @property
+    def sentence(self) -> NDArray[np.bool_]:
+        """Whether each part is one of several sentences, (p,)."""
+        return ~np.isin(np.arange(len(self.parts)), self.starts)
+
+
+def requests(asked: Sequence[Sequence[EncodedQuery]]) -> Requests:
+    """Requests, each given as its parts. What several of them say is one text."""
+    distinct = {part.text: part for parts in asked for part in parts}
+    row = {text: at for at, text in enumerate(distinct)}
+    return Requests(
+        list(distinct.values()),
+        np.asarray([row[part.text] for parts in asked for part in parts], np.int64),
+        np.cumsum([0, *map(len, asked)])[:-1],
+    )
 
 
 def read_query(text: str) -> str:

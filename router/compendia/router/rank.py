@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from compendia.contract import Candidate, Usage
+from compendia.contract import Candidate, Ranking, Usage
 
 from .calibrate import Background, relative
 from .demands import Offers
 from .evidence import Columns
 from .index import Matches, Nearness
 from .mixture import bonus, total
-from .query import EncodedQuery
+from .query import EncodedQuery, Requests
 from .weights import NEAR, Weights
 
 SIGNS: Mapping[str, float] = {
@@ -52,34 +52,74 @@ def reliability(usage: Usage | None) -> float:
 
 @dataclass(frozen=True)
 class Features:
-    """What one query says about some tools, (m,) a column: documentation, experience, and other signs."""
+    """What queries say about some tools, (queries, m) a column: documentation, experience, other signs."""
 
     documentation: Columns
     experience: Columns
     signs: Columns
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """Requests in a batch, each with the tools that its parts bring up.
+
+    tools (m,): ids, ascending. scores (r, m): -inf for a tool that only other requests bring up. features:
+    what makes the scores, (r, m) a column. evidence (r,): see `abstain`. weights: as a `Ranking` has them.
+    """
+
+    tools: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    features: Columns
+    evidence: NDArray[np.float64]
+    threshold: float
+    weights: Mapping[str, float]
+
+    def first(self, request: int) -> str:
+        """The best tool of a request that has any."""
+        return str(self.tools[np.argmax(self.scores[request])])
+
+    def ranking(self, request: int, k: int) -> Ranking:
+        """The k best tools of a request, best first; equal scores in the order of the ids."""
+        scores = self.scores[request]
+        own = np.flatnonzero(scores > -np.inf)
+        best = own[np.argsort(-scores[own], kind="stable")[:k]]
+        shown = {name: np.round(column[request, best], 5) for name, column in self.features.items()}
+        return Ranking(
+            candidates=tuple(
+                Candidate(
+                    tool=self.tools[at],
+                    score=float(scores[at]),
+                    features={name: float(column[place]) for name, column in shown.items()},
+                )
+                for place, at in enumerate(best)
+            ),
+            best_evidence=float(self.evidence[request]),
+            threshold=self.threshold,
+            weights=dict(self.weights),
+        )
+
+
 def features(
-    query: EncodedQuery,
+    queries: Sequence[EncodedQuery],
     matches: Matches,
     background: Background,
     offered: Offers,
     reliabilities: NDArray[np.float64],
 ) -> Features:
-    """The features of a query; `reliabilities` (n,) is per tool row."""
-    level = background.level(query.masked_vector, query.masked)
+    """The features of queries; `reliabilities` (n,) is per tool row."""
+    level = background.masked_levels(queries)
     precaution = _above(matches.precaution, level)
     # A precaution that is disputed as well counts once.
     dispute = np.where(precaution > 0, 0.0, _above(matches.dispute, level))
-    nearest = np.maximum(0.0, relative(matches.scenario.cosine, level))
+    nearest = np.maximum(0.0, relative(matches.scenario, level))
     return Features(
         matches.documentation,
         {**matches.experience, "nearest_scenario": nearest},
         {
-            "demands": offered.met(query.text, matches.tools),
+            "demands": np.stack([offered.met(query.text, matches.tools) for query in queries]),
             "precaution": precaution,
             "dispute": dispute,
-            "reliability": reliabilities[matches.tools],
+            "reliability": np.broadcast_to(reliabilities[matches.tools], precaution.shape),
         },
     )
 
@@ -89,48 +129,39 @@ def score_weights(weights: Weights) -> dict[str, float]:
     return {**weights.documentation, "used": -weights.unlike, **SIGNS}
 
 
-def candidates(
-    tools: NDArray[np.object_],
+def scored(
+    asked: Requests,
+    found: Features,
     used: NDArray[np.bool_],
-    whole: Features,
-    sentences: Sequence[Features],
-    k: int,
+    among: NDArray[np.bool_],
     weights: Weights,
-) -> tuple[Candidate, ...]:
-    """The k best of `tools` (their ids, ascending), best first; equal scores in the order of the ids.
+) -> tuple[NDArray[np.float64], Columns]:
+    """The scores of tools, (r, m), and the features that make them. used (m,); among (r, m): the tools that
+    each request is about.
 
     With sentences, documentation and signs of a tool are the mean of the whole query's and of its best
     sentence's. Scores are rounded, for the last bits of an inner product depend on where its row stands.
     """
-    if len(tools) == 0:
-        return ()
-    documentation, signs = dict(whole.documentation), dict(whole.signs)
-    if sentences:
-        spoken = [total(part.documentation, weights.documentation) for part in sentences]
-        best, rows = np.argmax(spoken, axis=0), np.arange(len(tools))
-        for columns, kind in ((documentation, "documentation"), (signs, "signs")):
-            for name in columns:
-                said = np.stack([getattr(part, kind)[name] for part in sentences])[best, rows]
-                columns[name] = (columns[name] + said) / 2
-    added = bonus(_row(documentation), _row(whole.experience), used, weights)[0]
-    columns = {**documentation, **signs, "used": used.astype(np.float64), "experience": added}
-    columns = {name: np.round(column, 5) for name, column in columns.items()}
-    score = np.round(total(columns, score_weights(weights)), 5)
-    order = np.argsort(-score, kind="stable")[:k]
-    shown = columns | {name: np.round(column, 5) for name, column in whole.experience.items()}
-    return tuple(
-        Candidate(
-            tool=tools[at],
-            score=float(score[at]),
-            features={name: float(column[at]) for name, column in shown.items()},
-        )
-        for at in order
+    whole = asked.wholes
+    documentation, signs, experience = (
+        {name: column[whole] for name, column in said.items()}
+        for said in (found.documentation, found.signs, found.experience)
     )
+    for request, sentences in asked.spoken():
+        spoken = total(
+            {name: column[sentences] for name, column in found.documentation.items()}, weights.documentation
+        )
+        loudest = sentences[np.argmax(spoken, axis=0)], np.arange(len(used))
+        for columns, said in ((documentation, found.documentation), (signs, found.signs)):
+            for name, column in columns.items():
+                column[request] = (column[request] + said[name][loudest]) / 2
+    added = bonus(documentation, experience, used, weights, among)
+    unlike = np.broadcast_to(used.astype(np.float64), added.shape)
+    columns = {**documentation, **signs, "used": unlike, "experience": added}
+    columns = {name: np.round(column, 5) for name, column in columns.items()}
+    scores = np.round(total(columns, score_weights(weights)), 5)
+    return np.where(among, scores, -np.inf), columns | experience
 
 
-def _row(columns: Columns) -> Columns:
-    return {name: column[None, :] for name, column in columns.items()}
-
-
-def _above(near: Nearness, level: float) -> NDArray[np.float64]:
+def _above(near: Nearness, level: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(0.0, relative(near.cosine, level) - NEAR) * near.weight

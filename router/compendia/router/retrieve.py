@@ -28,9 +28,9 @@ from .contested import contested, lost, without
 from .coverage import WordCoverage
 from .demands import Offers, offers
 from .fit import fit
-from .index import HybridIndex, Matches, Scan
-from .query import EncodedQuery
-from .rank import candidates, features, reliability, score_weights
+from .index import HybridIndex
+from .query import EncodedQuery, Requests, requests
+from .rank import Ranked, features, reliability, score_weights, scored
 from .rerank import DEFAULT_RERANK, RerankWeights
 from .vectors import Vectors
 from .weights import Weights, default_weights
@@ -84,46 +84,32 @@ class Revision:
         conflicts = tuple(c for tool in tools for c in self.conflicts.get(tool, ()))
         return self.snapshot.model_copy(update={"compendium": shown, "conflicts": conflicts})
 
-    def rank(
-        self,
-        query: EncodedQuery,
-        k: int,
-        sentences: Sequence[EncodedQuery] = (),
-        scan: Scan | None = None,
-    ) -> Ranking:
-        """The k best tools for the query, each once, best first.
+    def ranked(self, asked: Requests) -> Ranked:
+        """Requests with the scores of the tools that each brings up, whatever the others ask.
 
-        sentences: of a query that has several. Every feature is then the mean of what the whole query says
-        and what the sentence says that speaks most for the tool: of three requests, each hides the others.
-        On ToolBench G3 (docs only) this took recall@5 from 0.803 to 0.828, acc@1 from 0.814 to 0.818.
-        scan: one of `index.scan` that has these queries among others.
+        Every feature of a request that has several sentences is the mean of what the whole text says and what
+        the sentence says that speaks most for the tool: of three requests, each hides the others. On
+        ToolBench G3 (docs only) this took recall@5 from 0.803 to 0.828, acc@1 from 0.814 to 0.818.
         """
-        asked = (query, *sentences)
-        return self._ranking(asked, self.index.matches(scan or self.index.scan(asked), asked), k)
-
-    def rank_each(self, queries: Sequence[EncodedQuery], k: int, scan: Scan | None = None) -> list[Ranking]:
-        """`rank` of several queries without sentences, searched in one batch. scan: as in `rank`."""
-        scanned = scan or self.index.scan(queries)
-        return [self._ranking((query,), self.index.matches(scanned, [query]), k) for query in queries]
-
-    def _ranking(self, asked: Sequence[EncodedQuery], found: Sequence[Matches], k: int) -> Ranking:
-        matched = list(zip(asked, found, strict=True))
-        evidence = max(
-            best_evidence(part, matches, self.background, self.words, sentence=part is not asked[0])
-            for part, matches in matched
+        matches = self.index.search(*asked.queries)
+        found = features(asked.queries, matches, self.background, self.offered, self.reliabilities)
+        used = self.index.experienced.used[matches.tools]
+        return Ranked(
+            self.index.ids[matches.tools],
+            *scored(asked, found, used, asked.of_any(matches.brought), self.weights),
+            best_evidence(asked, matches, self.background, self.words),
+            self.threshold,
+            {**self.weights.flat(), **score_weights(self.weights)},
         )
-        whole, *parts = [
-            features(part, matches, self.background, self.offered, self.reliabilities)
-            for part, matches in matched
-        ]
-        rows = found[0].tools
-        used = self.index.experienced.used[rows]
-        return Ranking(
-            candidates=candidates(self.index.ids[rows], used, whole, parts, k, self.weights),
-            best_evidence=evidence,
-            threshold=self.threshold,
-            weights={**self.weights.flat(), **score_weights(self.weights)},
-        )
+
+    def rank(self, query: EncodedQuery, k: int, sentences: Sequence[EncodedQuery] = ()) -> Ranking:
+        """The k best tools for the query, each once, best first. sentences: of a query that has several."""
+        return self.ranked(requests([[query, *sentences]])).ranking(0, k)
+
+    def rank_each(self, queries: Sequence[EncodedQuery], k: int) -> list[Ranking]:
+        """`rank` of several queries without sentences, in one batch."""
+        ranked = self.ranked(requests([[query] for query in queries]))
+        return [ranked.ranking(at, k) for at in range(len(queries))]
 
 
 def load_revision(snapshot: Snapshot, encoder: Encoder, previous: Revision | None = None) -> Revision:

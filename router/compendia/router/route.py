@@ -23,8 +23,8 @@ from compendia.text.encode import Encoder
 from compendia.text.spans import Span, Text
 
 from .explain import explanation
-from .index import Scan
-from .query import EncodedQuery, encode_all, join, read_query
+from .query import EncodedQuery, encode_all, join, read_query, requests
+from .rank import Ranked
 from .render import Card, render_card
 from .rerank import DEFAULT_RERANK, Reranker, RerankWeights, check_scores, combine
 from .rerank_fit import fit_rerank
@@ -105,14 +105,14 @@ class Router:
         revision = self._revision
         text = read_query(query)
         whole, (spoken, joined) = self._encoded(revision, text, sentences, clauses)
-        scan = revision.index.scan(list({part.text: part for part in (whole, *spoken, *joined)}.values()))
-        ranking = revision.rank(whole, max(k, SAME_TOPIC), spoken, scan)
+        ranked = revision.ranked(requests([[whole, *spoken], *([part] for part in joined)]))
+        ranking = ranked.ranking(0, max(k, SAME_TOPIC))
         notes: list[str] = []
         made: list[tuple[PlannedStep, Ranking]] = []
         if refusal := _refusal(ranking):
             notes.append(refusal)
         else:
-            parts = self._parts(revision, joined, ranking, k, scan) or [(whole, _first(ranking, k))]
+            parts = _parts(joined, ranked, ranking, k) or [(whole, _first(ranking, k))]
             ordered = [(part, self._noted(revision, part, found, notes)) for part, found in parts]
             made = self._steps(revision, ordered)
             notes.insert(0, _told([step for step, _ in made], ordered[0][1]))
@@ -155,18 +155,6 @@ class Router:
         known = dict(zip(distinct, encode_all(distinct, self.encoder, unmasked=alone), strict=True))
         return known[text], [[known[part] for part in made] for made in parts]
 
-    def _parts(
-        self, revision: Revision, parts: list[EncodedQuery], ranking: Ranking, k: int, scan: Scan
-    ) -> list[tuple[EncodedQuery, Ranking]]:
-        """The parts of a query that ask for tools of their own, in order; empty unless there are two."""
-        topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
-        found: dict[str, tuple[list[EncodedQuery], Ranking]] = {}
-        for part, own in zip(parts, revision.rank_each(parts, k, scan) if parts else (), strict=True):
-            best = own.candidates[0].tool
-            if own.best_evidence >= own.threshold and best in topic:
-                found[best] = ([*found.get(best, ([], own))[0], part], own)
-        return [(join(asked), own) for asked, own in found.values()] if len(found) > 1 else []
-
     def _reranked(self, revision: Revision, part: EncodedQuery, ranking: Ranking) -> Ranking:
         """The same candidates in the order of both scores together."""
         if self.reranker is None or len(ranking.candidates) < 2:
@@ -190,6 +178,25 @@ class Router:
                 raise
             notes.append(f"The reranker failed ({fault.problems[0].message}): order of retrieval.")
             return ranking
+
+
+def _parts(
+    parts: list[EncodedQuery], ranked: Ranked, ranking: Ranking, k: int
+) -> list[tuple[EncodedQuery, Ranking]]:
+    """The parts of a query that ask for tools of their own, in order; empty unless there are two.
+
+    ranked: the whole query, whose ranking is given, then its parts.
+    """
+    topic = [candidate.tool for candidate in ranking.candidates[:SAME_TOPIC]]
+    found: dict[str, list[int]] = {}
+    for request in range(1, len(parts) + 1):
+        best = ranked.first(request)
+        if ranked.evidence[request] >= ranked.threshold and best in topic:
+            found.setdefault(best, []).append(request)
+    if len(found) < 2:
+        return []
+    # Of several parts for one tool, the last says how it ranks.
+    return [(join([parts[at - 1] for at in asked]), ranked.ranking(asked[-1], k)) for asked in found.values()]
 
 
 def _refusal(ranking: Ranking) -> str:

@@ -138,7 +138,7 @@ class Sample:
         return touched[self._of_text]
 
     def _heard(self, whole: Columns, parts: Columns) -> Columns:
-        """As in `rank.candidates`: the mean of the whole request and of the sentence that speaks most. Here
+        """As in `rank.scored`: the mean of the whole request and of the sentence that speaks most. Here
         that goes by the plain sum of the columns in standard deviations, for there are no weights yet."""
         speaks = np.sum([column for name, column in parts.items() if name != "title_words"], axis=0)
         heard = {name: column.copy() for name, column in whole.items()}
