@@ -9,13 +9,14 @@ from harbour import FERRY, MONEY, PARCEL, SOIL, TIDES, TOOLS
 
 from compendia.contract import CallTemplate, Endpoint, Parameter
 from compendia.router.arguments import fill_arguments
+from compendia.router.understand import values
 
 CROSSING = {"from_port": ("Turku", "query"), "to_port": ("Visby", "query")}
 ENDPOINTS = {tool.id: tool.endpoints[0] for tool in TOOLS if tool.endpoints}
 
 
 def _filled(endpoint: Endpoint, text: str, **more: Any) -> dict[str, tuple[object, str]]:
-    return {a.name: (a.value, a.source) for a in fill_arguments(endpoint, text, **more)}
+    return {a.name: (a.value, a.source) for a in fill_arguments(endpoint, text, values(text), **more)}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -18,7 +19,7 @@ from compendia.contract.ids import slug
 from compendia.text.mask import PLACEHOLDER
 from compendia.text.tokenize import tokenize
 
-from .understand import Value, iso_date, values
+from .understand import Value, iso_date
 
 
 def _words(text: str) -> frozenset[str]:
@@ -57,13 +58,18 @@ class _Offer:
 
 
 def fill_arguments(
-    endpoint: Endpoint, text: str, templates: Sequence[CallTemplate] = (), aliases: Sequence[str] = ()
+    endpoint: Endpoint,
+    text: str,
+    found: Sequence[Value],
+    templates: Sequence[CallTemplate] = (),
+    aliases: Sequence[str] = (),
 ) -> tuple[PlannedArgument, ...]:
     """Every required parameter, and the optional ones that the text or a template gives a value.
 
-    templates: those of this endpoint, best first. aliases: `concept=alias` entries of the tool.
+    found: the text's `values`, which are the same for every endpoint. templates: those of this endpoint, best
+    first. aliases: `concept=alias` entries of the tool.
     """
-    asked = _from_text(endpoint.parameters, text, aliases)
+    asked = _from_text(endpoint.parameters, text, found, aliases)
     shown = _from_templates(endpoint.parameters, templates)
     planned = []
     for parameter in endpoint.parameters:
@@ -94,10 +100,9 @@ def _planned(parameter: Parameter, source: str, value: JsonValue) -> PlannedArgu
 
 
 def _from_text(
-    parameters: Iterable[Parameter], text: str, aliases: Sequence[str]
+    parameters: Iterable[Parameter], text: str, found: Sequence[Value], aliases: Sequence[str]
 ) -> dict[tuple[str, str], JsonValue]:
     """Strongest claims first; a stretch of the text serves one parameter."""
-    found = values(text)
     offers = [
         (-offer.strength, place, offer.span[0], parameter, offer)
         for place, parameter in enumerate(parameters)
@@ -118,7 +123,7 @@ def _from_text(
 def _offers(
     parameter: Parameter, text: str, found: Sequence[Value], aliases: Sequence[str]
 ) -> Iterator[_Offer]:
-    words = _name_words([parameter.name, *parameter.aliases])
+    words = _name_words((parameter.name, *parameter.aliases))
     if parameter.enum:
         for value in parameter.enum:
             for start, end in _mentions(value, text, found, aliases):
@@ -136,7 +141,8 @@ def _offers(
         yield from _phrase_offers(parameter, words, text)
 
 
-def _name_words(names: Sequence[str]) -> frozenset[str]:
+@lru_cache(maxsize=50_000)
+def _name_words(names: tuple[str, ...]) -> frozenset[str]:
     """The words of a parameter's names, with the small ones that a tokenizer leaves out: from, to, by."""
     return frozenset(word for name in names for word in (*tokenize(name), *slug(name).split("_")))
 

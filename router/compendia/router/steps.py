@@ -24,6 +24,7 @@ from .experience import Entry
 from .project import project
 from .query import EncodedQuery
 from .retrieve import Revision
+from .understand import values
 from .vectors import Scores, Vectors
 from .weights import NEAR
 
@@ -71,9 +72,9 @@ def choose_endpoint(
     better (0.616 to 0.624 of 250 ToolBench G3 decisions), and ten endpoints take longer to encode than
     everything else that a query needs.
     """
-    aliases = revision.aliases.get(tool.id, [])
+    aliases, found = revision.aliases.get(tool.id, []), values(part.text)
     filled = [
-        fill_arguments(endpoint, part.text, revision.templates_of(tool.id, endpoint.name), aliases)
+        fill_arguments(endpoint, part.text, found, revision.templates_of(tool.id, endpoint.name), aliases)
         for endpoint in tool.endpoints
     ]
     if len(filled) == 1:
