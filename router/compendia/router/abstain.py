@@ -80,28 +80,25 @@ def signs(asked: Requests, matches: Matches, background: Background, words: Word
     )
 
 
-def _odds(found: Signs) -> Column:
-    """`evidence` in logits."""
+def evidence(found: Signs) -> Column:
+    """The evidence for each tool, (p, m), between 0 and 1: the chance that it fits, where half of the
+    requests have a tool that does."""
+    # What holds for a whole part is added up first: it is one number where the rest is one a tool.
     both = BIAS + SENTENCE * found.sentence + USUAL * found.usual
     both = (
         both + MEANING * found.meaning + SCENARIO * found.scenario + SAID * found.said + NAMED * found.named
     )
     alone = BIAS_ALONE + SENTENCE_ALONE * found.sentence + USUAL_ALONE * found.usual
     alone = alone + MEANING_ALONE * found.meaning + SCENARIO_ALONE * found.scenario
-    return np.where(found.comparable, both, np.maximum(both, alone))
-
-
-def evidence(found: Signs) -> Column:
-    """The evidence for each tool, (p, m), between 0 and 1: the chance that it fits, where half of the
-    requests have a tool that does."""
-    return np.asarray(expit(_odds(found)), np.float64)
+    return np.asarray(expit(np.where(found.comparable, both, np.maximum(both, alone))), np.float64)
 
 
 def best_evidence(asked: Requests, matches: Matches, background: Background, words: WordCoverage) -> Column:
     """The evidence for the best-supported tool of each request, (r,); 0 where there is no tool."""
-    odds = np.maximum.reduceat(_odds(signs(asked, matches, background, words)), asked.starts, axis=0)
-    most = np.where(asked.of_any(matches.brought), odds, -np.inf).max(axis=1, initial=-np.inf)
-    return np.asarray(expit(most).round(5), np.float64)
+    speaks = evidence(signs(asked, matches, background, words))
+    best = np.maximum.reduceat(speaks, asked.starts, axis=0)
+    found = np.where(asked.of_any(matches.brought), best, 0.0).max(axis=1, initial=0.0)
+    return np.asarray(found.round(5), np.float64)
 
 
 def threshold(index: HybridIndex, background: Background, words: WordCoverage) -> float:
