@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import grpc
 import pytest
@@ -19,7 +21,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from compendia.contract import ERRORS, CompendiaError, ErrorCode, Problem, error
 from compendia.wire.channel import Patience, call, connect
 from compendia.wire.server import Limits, start
-from compendia.wire.status import from_rpc_error
+from compendia.wire.status import from_rpc_error, to_rpc_status
 from compendia.wire.v1 import compendia_pb2 as pb
 from compendia.wire.v1.compendia_pb2_grpc import AggregatorStub, RouterServicer, RouterStub
 
@@ -133,13 +135,25 @@ def test_every_error_survives_the_trip(address: str, echo: Echo, code: ErrorCode
     assert from_rpc_error(caught.value).problems == echo.fault.problems
 
 
-def test_many_long_problems_are_cut_and_counted(address: str, echo: Echo) -> None:
-    echo.fault = CompendiaError([Problem(ErrorCode.BAD_FIELD, "天" * 5000, f"tools[{n}]") for n in range(20)])
+@pytest.mark.parametrize("letter", ["a", "天", "🦕"])
+def test_many_long_problems_are_cut_and_counted(address: str, echo: Echo, letter: str) -> None:
+    long = letter * 5000
+    echo.fault = CompendiaError([Problem(ErrorCode.BAD_FIELD, long, f"tools[{n}]", long) for n in range(20)])
     back = refused(address, "raise")
     assert back.problems[0].path == "tools[0]"
     assert back.problems[0].message.endswith("…")
     kept = len(back.problems) - 1
     assert back.problems[-1].message == f"and {20 - kept} more problems"
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "天", "🦕"])
+@pytest.mark.parametrize("problems", [1, 2, 20, 500])
+def test_an_error_is_within_what_every_peer_takes(letter: str, problems: int) -> None:
+    long = letter * 5000
+    status = to_rpc_status(CompendiaError([Problem(ErrorCode.BAD_FIELD, long, long, long)] * problems))
+    headline = len(quote(status.details))  # as HTTP/2 carries it
+    details = sum(len(base64.b64encode(value)) for _, value in status.trailing_metadata)
+    assert headline + details < 8192 - 300, "gRPC refuses more by chance; 300 for the names of the headers"
 
 
 def test_a_bug_of_ours_is_internal(address: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,8 @@
 """CompendiaError over gRPC and back: google.rpc.Status with one ErrorInfo a problem (AIP-193).
 
 Code, message, path and fix of every problem survive the trip. Trailing metadata is bounded by every HTTP/2
-peer (8 KB by default), so what does not fit is cut and counted.
+peer, so what does not fit is cut and counted. gRPC refuses some of what is over 8,192 bytes, by chance, so the
+limits leave room for the headline, which travels twice and takes 3 bytes for 1 outside of the details.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from compendia.contract import ERRORS, CompendiaError, ErrorCode, Problem, error
 
 DOMAIN = "compendia"
 _MAX_DETAILS_BYTES = 4096
-_MAX_TEXT = 400
+_MAX_TEXT_BYTES = 1200
+_MAX_HEADLINE_BYTES = 400
 
 _CODE_BY_STATUS = {
     grpc.StatusCode.UNAVAILABLE: ErrorCode.UNREACHABLE,
@@ -42,7 +44,9 @@ def to_rpc_status(fault: CompendiaError) -> grpc.Status:
             details.append(_packed(_rest(fault, index)))
             break
         details.append(packed)
-    status = status_pb2.Status(code=number, message=_cut(str(fault.problems[0])), details=details)
+    status = status_pb2.Status(
+        code=number, message=_cut(str(fault.problems[0]), _MAX_HEADLINE_BYTES), details=details
+    )
     return rpc_status.to_status(status)
 
 
@@ -80,10 +84,12 @@ def _packed(problem: Problem) -> any_pb2.Any:
     return packed
 
 
-def _cut(text: str) -> str:
-    """The text, short enough for a header and storable whatever it held."""
-    safe = text.encode("utf-8", "replace").decode("utf-8")
-    return safe if len(safe) <= _MAX_TEXT else safe[: _MAX_TEXT - 1] + "…"
+def _cut(text: str, most: int = _MAX_TEXT_BYTES) -> str:
+    """The text in at most `most` bytes of UTF-8: short enough for a header, storable whatever it held."""
+    coded = text.encode("utf-8", "replace")
+    if len(coded) <= most:
+        return coded.decode("utf-8")
+    return coded[: most - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
 def _problems(call: grpc.Call) -> Iterator[Problem]:
