@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from compendia.router.query import encode_all, encode_query, join
+from compendia.router.query import READ_TWICE, encode_all, encode_query, join
 from compendia.router.understand import clauses
 from compendia.text.encode import HashingEncoder, Vectors
-from compendia.text.spans import Span, Text
+from compendia.text.spans import Span, Text, whole
 
 QUERY = "When does ferry 12 leave? Book 'Room 3. No smoking' and then tell Ann"
 
@@ -54,6 +54,17 @@ def test_what_masking_leaves_alone_is_encoded_once(text: str) -> None:
     encoder.asked.clear()
     assert [query.masked for query in encode_all([text], encoder, unmasked=True)] == [text]
     assert encoder.asked == [text]
+
+
+def test_a_long_query_is_read_once_as_asked_and_its_words_are_masked() -> None:
+    encoder = Recording()
+    text = f"{QUERY}. {'Then write to all who want to come along. ' * 3}"
+    assert len(QUERY) <= READ_TWICE < len(text)
+    found = encode_all([text, *clauses(text)], encoder)
+    assert {whole(asked) for asked in encoder.asked} == {text}
+    assert found[0].masked.startswith("When does ferry <NUMBER> leave? Book <TEXT> and then tell Ann")
+    for query in found:
+        np.testing.assert_array_equal(query.masked_vector, query.vector)
 
 
 def test_joined_parts_speak_for_all_of_them() -> None:

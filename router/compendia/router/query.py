@@ -21,11 +21,17 @@ from .vectors import Rows, Vectors
 READ_CHARACTERS = 4_000
 """How much of a query is read. Encoders see a few hundred words at most; the rest costs time."""
 
+READ_TWICE = 128
+"""Characters up to which a query that masking changes is read both ways. Of a longer one values change the
+meaning little (a cosine of 0.94 on average to the masked text's vector), and a second reading takes a third
+of a plan's encoding: no figure of `dev-mixed` fell without it, by 0.2 points in the mean they rose."""
+
 
 @dataclass(frozen=True)
 class EncodedQuery:
     """`vector` (d,) of the text as asked is compared with documentation, `masked_vector` (d,) with what
-    organizations sent, for that is masked too. `words` are those of the text as asked, in order."""
+    organizations sent, for that is masked too; beyond READ_TWICE they are the same. `words` are those of the
+    text as asked, in order."""
 
     text: str
     masked: str
@@ -99,14 +105,17 @@ def encode_query(text: str, encoder: Encoder) -> EncodedQuery:
 
 
 def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = False) -> list[EncodedQuery]:
-    """Encode many queries, or parts of them, in one batch; what masking leaves alone is encoded once.
-    unmasked: nothing masked will be compared with them, so no text is encoded twice."""
+    """Encode many queries, or parts of them, in one batch; what masking leaves alone, and what is long, is
+    encoded once. unmasked: nothing masked will be compared with them, so no text is encoded twice."""
     masked = list(texts) if unmasked else _masked(texts)
-    distinct = list(dict.fromkeys([*texts, *masked]))
+    again = [
+        text if len(whole(text)) > READ_TWICE else hidden for text, hidden in zip(texts, masked, strict=True)
+    ]
+    distinct = list(dict.fromkeys([*texts, *again]))
     vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
     return [
-        EncodedQuery(said(text), said(hidden), vectors[text], vectors[hidden], tokenize(said(text)))
-        for text, hidden in zip(texts, masked, strict=True)
+        EncodedQuery(said(text), said(hidden), vectors[text], vectors[other], tokenize(said(text)))
+        for text, hidden, other in zip(texts, masked, again, strict=True)
     ]
 
 
