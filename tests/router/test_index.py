@@ -9,6 +9,7 @@ import pytest
 from harbour import MONEY, PARCEL, SCENARIOS, TIDES, TOOLS, harbour
 
 from compendia.contract import Scenario, Snapshot, ToolMetadata
+from compendia.router.evidence import standardized
 from compendia.router.index import HybridIndex, ask
 from compendia.router.lexical import LexicalIndex
 from compendia.router.query import encode_query
@@ -86,6 +87,19 @@ def test_word_search_counts_as_far_as_a_tool_is_documented_in_detail() -> None:
     assert short != 0 != full
     raw = index.lexical.owner_scores(["convert", "money"])[[index.row[tool.id] for tool in tools]]
     assert raw[0] > raw[1] > raw[2] > 0
+
+
+def test_word_search_counts_in_a_catalog_of_brief_tools_as_far_as_a_request_says_a_title() -> None:
+    names = ["Tide Table", "Snow Depth", "Soil Report"]
+    tools = [ToolMetadata(id=f"quay/{n}/x", title=name, description="Local") for n, name in enumerate(names)]
+    encoder = HashingEncoder()
+    index = HybridIndex(harbour(tools=tools, scenarios=(), precautions=()), encoder)
+    asked = [encode_query(text, encoder) for text in ("tide table", "a table of snow", "local")]
+    raw = standardized(np.stack([index.lexical.owner_scores(sorted(set(query.words))) for query in asked]))
+    said = index.search(*asked).documentation
+    for row, named in enumerate(said["title_words"].max(axis=1)):
+        np.testing.assert_allclose(said["description_words"][row], raw[row] * named**2, atol=1e-6)
+    assert said["title_words"].max(axis=1).round(2).tolist() == [1.0, 0.5, 0.0]
 
 
 def test_several_queries_are_judged_over_the_same_tools() -> None:

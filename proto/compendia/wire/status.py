@@ -1,8 +1,8 @@
 """CompendiaError over gRPC and back: google.rpc.Status with one ErrorInfo a problem (AIP-193).
 
 Code, message, path and fix of every problem survive the trip. Trailing metadata is bounded by every HTTP/2
-peer, so what does not fit is cut and counted. gRPC refuses some of what is over 8,192 bytes, by chance, so the
-limits leave room for the headline, which travels twice and takes 3 bytes for 1 outside of the details.
+peer, so what does not fit is cut and counted. gRPC refuses some of what is over 8,192 bytes, by chance, so
+the limits leave room for the headline, which travels twice and takes 3 bytes for 1 outside of the details.
 """
 
 from __future__ import annotations

@@ -37,7 +37,13 @@ BRIEF, FULL = 12, 28
 """Words of documentation up to which BM25 says nothing of a tool, and from which it counts in full; between
 them by their logarithm. They are the medians of the two catalogs of the default weights, where it was worth
 nothing and most: in a line of text a rare word matches by chance, and the shorter the line the more BM25
-makes of it. Chosen on requests of MetaTool, ToolBench G3 and Seal-Tools among 30,000 tools."""
+makes of it. Chosen on requests of MetaTool, ToolBench G3 and Seal-Tools among 30,000 tools.
+
+In a catalog of brief tools all are alike in that, and BM25 also counts by the square of the greatest share of
+a title that the request says. On 700 requests of Seal-Tools' dev file, whose requests say titles, acc@1 of
+documentation went from .907 to .933; MetaTool's, which seldom do, kept theirs. In a catalog where brief tools
+stand beside others it would favour them, and took ToolBench G3's requests among 30,000 tools from .738 to
+.696."""
 
 SHORTLIST = 128
 """How many tools each kind of score brings up, and how many of its best set its scale."""
@@ -69,7 +75,8 @@ class DocumentEvidence:
         texts = [tool.words for tool in read]
         lengths = np.asarray([len(text) for text in texts], np.float64)
         self.words = float(np.median(lengths)) if texts else 0.0
-        self._detail = np.clip(np.log(np.maximum(lengths, 1) / BRIEF) / np.log(FULL / BRIEF), 0.0, 1.0)
+        self._detail = detail(lengths)
+        self._brief = 1.0 - float(detail(np.asarray(self.words)))
         self._vectors = vectors
         self._lexical = lexical
         self._terms = TermIndex(texts)
@@ -99,7 +106,8 @@ class DocumentEvidence:
             name: raw[:, tools].astype(np.float64) if name == "title_words" else standardized(raw[:, tools])
             for name, raw in scores.items()
         }
-        found["description_words"] *= self._detail[tools]
+        named = scores["title_words"].max(axis=1, initial=0.0, keepdims=True).astype(np.float64)
+        found["description_words"] *= np.maximum(self._detail[tools], self._brief * named**2)
         known = self._known(asked)[:, None]
         return {name: found[name] * (known if name in OF_WORDS else 1.0) for name in found}
 
@@ -112,6 +120,15 @@ class DocumentEvidence:
         found = [sum(map(self._lexical.knows, words)) / max(1, len(words)) for words in distinct]
         share = np.asarray(found, np.float64)
         return np.where(asked.english | (share >= 0.5), 1.0, share**2)
+
+
+def detail(words: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far documentation of so many words is detailed, 0..1: see BRIEF and FULL.
+
+    >>> detail(np.asarray([3.0, 12.0, 18.33, 28.0, 400.0])).round(2)
+    array([0. , 0. , 0.5, 1. , 1. ])
+    """
+    return np.asarray(np.clip(np.log(np.maximum(words, 1) / BRIEF) / np.log(FULL / BRIEF), 0.0, 1.0))
 
 
 class TitleWords:
