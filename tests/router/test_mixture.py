@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+import compendia.router.evidence
 import compendia.router.terms
 from compendia.router.evidence import (
     DOCUMENTATION,
@@ -28,6 +29,7 @@ WEIGHTS = default_weights(20)
 
 def test_examples_in_docstrings_hold() -> None:
     assert doctest.testmod(compendia.router.terms).failed == 0
+    assert doctest.testmod(compendia.router.evidence).failed == 0
 
 
 def _columns(seed: int, tools: int) -> tuple[Columns, Columns]:
@@ -52,7 +54,7 @@ def test_the_bonus_is_what_makes_the_mixture(seed: int, tools: int, data: st.Dat
     spoken = total(documentation, weights.documentation)
     documented = np.exp(log_shares(spoken - unlike * used))
     shares = np.exp(log_shares(total({**documentation, **experience}, weights.experience), used))
-    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken), used)
+    opened = gate_columns(experience["nearest_scenario"], spoken, used)
     gate = expit(gate_odds(opened, weights.gate))[:, None]
     both = np.log(gate * shares + (1 - gate) * documented)
     made = spoken - unlike * used + added
@@ -61,13 +63,31 @@ def test_the_bonus_is_what_makes_the_mixture(seed: int, tools: int, data: st.Dat
 
 def test_a_nearer_scenario_opens_the_gate() -> None:
     used = np.asarray([True, False])
-    documented = log_shares(np.zeros((1, 2)))
+    spoken = np.asarray([[2.0, 2.0]])
     odds = [
-        float(gate_odds(gate_columns(np.asarray([[near, 0.0]]), documented, used), WEIGHTS.gate)[0])
+        float(gate_odds(gate_columns(np.asarray([[near, 0.0]]), spoken, used), WEIGHTS.gate)[0])
         for near in (0.0, 0.5, 1.0)
     ]
     assert odds == sorted(odds)
     assert odds[0] < -2 < 0 < odds[2]
+
+
+def test_an_unused_tool_that_fits_by_itself_closes_the_gate_whatever_leads() -> None:
+    used, near = np.asarray([True, False]), np.asarray([[0.5, 0.0]])
+    odds = [
+        float(gate_odds(gate_columns(near, np.asarray([[fits, fits]]), used), WEIGHTS.gate)[0])
+        for fits in (0.0, 2.0, 4.0)
+    ]
+    assert odds == sorted(odds, reverse=True) != sorted(odds)
+
+
+def test_without_unused_tools_documentation_does_not_move_the_gate() -> None:
+    found = gate_columns(np.asarray([[0.5, 0.2]]), np.asarray([[3.0, 1.0]]), np.asarray([True, True]))
+    assert {name: float(column[0]) for name, column in found.items()} == {
+        "nearest": 0.5,
+        "documentation": 0.0,
+        "unused": 0.0,
+    }
 
 
 def test_the_default_weights_lie_between_the_two_catalogs_they_are_from() -> None:

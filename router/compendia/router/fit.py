@@ -32,7 +32,7 @@ from .worlds import Sample, World
 
 WORLDS = 2
 ENOUGH_REQUESTS = 40
-LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 5.0, 3.0, 0.5
+LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 7.0, 3.0, 0.5
 """That the gate opens with nearness at least so fast, that experience may cost a tool it does not match so
 much, and that a request is as likely for tools that nobody used as for the others. Chosen on `dev-mixed`, and
 on held-out requests of MetaTool and of ToolBench G3 over their own catalogs. There, weights of documentation
@@ -107,7 +107,7 @@ def _gate(
         chance = np.maximum(gate * of_used + (1 - gate) * documents, 1e-12)
         return float(PRIOR * ((slopes - start) @ (slopes - start)) - weight @ np.log(chance))
 
-    least = np.asarray([LEAST_NEAREST, 0.0]) * scale
+    least = np.asarray([LEAST_NEAREST if name == "nearest" else 0.0 for name in GATE[:-1]]) * scale
     first = np.array([*np.maximum(start, least + 0.05), 0.0, 0.0])
     bounds = [(low, None) for low in least] + [(None, None), (0.0, MOST_UNLIKE)]
     found = minimize(loss, first, method="L-BFGS-B", bounds=bounds)
@@ -124,15 +124,15 @@ def _shares(
     documentation; and weights by which both kinds count the same."""
     kept = world.hidden | world.shown
     gold = world.gold[kept]
-    documented = log_shares(total(world.documentation, documentation)[kept])
+    spoken = total(world.documentation, documentation)[kept]
     both = {**world.documentation, **world.experience}
-    spoken = np.exp(log_shares(total(both, experience)[kept], world.used))
-    opened = gate_columns(world.experience["nearest_scenario"][kept], documented, world.used)
-    shares = np.exp(documented)
+    heard = np.exp(log_shares(total(both, experience)[kept], world.used))
+    opened = gate_columns(world.experience["nearest_scenario"][kept], spoken, world.used)
+    shares = np.exp(log_shares(spoken))
     hidden = world.hidden[kept]
     return (
         np.stack([opened[name] for name in GATE[:-1]], axis=-1),
-        (spoken * gold * world.used).sum(axis=1),
+        (heard * gold * world.used).sum(axis=1),
         (shares * gold * world.used).sum(axis=1),
         (shares * gold * ~world.used).sum(axis=1),
         (shares * world.used).sum(axis=1),

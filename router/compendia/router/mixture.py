@@ -41,19 +41,27 @@ def log_shares(scores: Array, among: Mask = True) -> Array:
 
 
 def gate_columns(
-    nearest: Array, documented: Array, used: NDArray[np.bool_], among: Mask = True
+    nearest: Array, spoken: Array, used: NDArray[np.bool_], among: Mask = True
 ) -> dict[str, Array]:
-    """What opens the gate, each (queries,): relative similarity of the nearest scenario, and by how many nats
-    the best documented of the used tools leads the best of the unused, 0 where there are not both.
-    `documented` are log shares. among: as in `bonus`."""
+    """What opens the gate, each (queries,): relative similarity of the nearest scenario; by how many nats the
+    best documented of the used tools leads the best of the unused; and less the score of that one, for the
+    better a new tool fits by itself, the less are used ones meant. 0 where there is no such tool.
+
+    spoken: scores of documentation. among: as in `bonus`.
+    """
     familiar, new = used & among, ~used & among
+    best_used, best_unused = _best(spoken, familiar), _best(spoken, new)
     both = familiar.any(axis=-1) & new.any(axis=-1)
-    best_used = np.where(familiar, documented, FAR).max(axis=1, initial=FAR)
-    best_unused = np.where(new, documented, FAR).max(axis=1, initial=FAR)
     return {
         "nearest": np.where(familiar, nearest, 0.0).max(axis=1, initial=0.0),
         "documentation": np.clip(best_used - best_unused, -MOST_ODDS, MOST_ODDS) * both,
+        "unused": -best_unused,
     }
+
+
+def _best(scores: Array, among: NDArray[np.bool_]) -> Array:
+    best = np.where(among, scores, FAR).max(axis=1, initial=FAR)
+    return np.where(among.any(axis=-1), best, 0.0)
 
 
 def gate_odds(columns: Mapping[str, Array], weights: Mapping[str, float]) -> Array:
@@ -81,6 +89,6 @@ def bonus(
         return np.asarray(weights.near * np.maximum(0.0, experience["nearest_scenario"] - NEAR) * used)
     documented = log_shares(spoken - weights.unlike * used, among)
     shares = log_shares(total({**documentation, **experience}, weights.experience), used & among)
-    opened = gate_columns(experience["nearest_scenario"], log_shares(spoken, among), used, among)
+    opened = gate_columns(experience["nearest_scenario"], spoken, used, among)
     odds = gate_odds(opened, weights.gate)[:, None]
     return np.where(used, np.logaddexp(0.0, odds + shares - documented), 0.0)

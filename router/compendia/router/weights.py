@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from .evidence import DOCUMENTATION, EXPERIENCE
 
-GATE = ("nearest", "documentation", "bias")
+GATE = ("nearest", "documentation", "unused", "bias")
 DIGITS = 4
 
 NEAR = 0.58
@@ -32,10 +32,11 @@ class Weights:
     """Weights by column name, none negative but the gate's bias, in nats.
 
     documentation: of DOCUMENTATION, the same for used and unused tools. experience: of DOCUMENTATION and
-    EXPERIENCE, among used tools alone. gate: how far the query's nearest scenario, and the documentation of
-    used against that of unused tools, speak for the used ones. unlike: what it costs a used tool that it has
-    been used, before its experience speaks. near: if not 0, experience adds this much times the nearness of
-    the nearest scenario above NEAR, and the experts and the gate are not asked.
+    EXPERIENCE, among used tools alone. gate: how far the query's nearest scenario, the documentation of used
+    against that of unused tools, and how ill that of the latter fits, speak for the used ones. unlike: what
+    it costs a used tool that it has been used, before its experience speaks. near: if not 0, experience adds
+    this much times the nearness of the nearest scenario above NEAR, and the experts and the gate are not
+    asked.
     """
 
     documentation: Mapping[str, float]
