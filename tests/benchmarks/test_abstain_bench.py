@@ -80,7 +80,7 @@ def test_the_fit_finds_what_speaks_for_a_tool() -> None:
     for one in fits:
         rows = draw.normal(size=(3, len(SIGNS)))
         rows[0, 0] += 3.0 * one
-        rows[:, [SIGNS.index(name) for name in AGAINST]] = draw.random((3, 2))
+        rows[:, [SIGNS.index(name) for name in AGAINST]] = draw.random((3, len(AGAINST)))
         found.append(rows)
     weights, bias = fit(found, ["a", "b", "b"] * 200, fits)
     assert weights[0] > 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harbour import SOIL, TIDES, TOOLS, harbour
 
-from compendia.contract import Scenario, Snapshot
+from compendia.contract import Endpoint, Parameter, Scenario, Snapshot, ToolMetadata
 from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evidence
 from compendia.router.calibrate import LEAST_USUAL, Background, capabilities, probes
 from compendia.router.coverage import WordCoverage
@@ -101,18 +101,47 @@ def test_evidence_grows_with_everything_that_speaks_for_a_tool() -> None:
     english = np.ones(1, bool)
     for at in range(4):
         columns = [something if place == at else nothing for place in range(4)]
-        found = evidence(Signs(*columns, english, nothing, nothing))
-        assert found > evidence(Signs(*[nothing] * 4, english, nothing, nothing))
-    sure = evidence(Signs(*[np.ones(1)] * 4, english, nothing, nothing))
+        found = evidence(Signs(*columns, english, nothing, nothing, nothing))
+        assert found > evidence(Signs(*[nothing] * 4, english, nothing, nothing, nothing))
+    sure = evidence(Signs(*[np.ones(1)] * 4, english, nothing, nothing, nothing))
     assert 0.9 < sure < 1
-    for of_query in ((np.ones(1), nothing), (nothing, np.ones(1))):
-        assert evidence(Signs(*[np.ones(1)] * 4, english, *of_query)) < sure
+    for at in range(3):
+        against = [np.ones(1) if place == at else nothing for place in range(3)]
+        assert evidence(Signs(*[np.ones(1)] * 4, english, *against)) < sure
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [("Ferry departures", False), ("Ferry departures at Turku", True), ("Ferry departures at <TEXT>", True)],
+)
+def test_an_argument_that_the_request_does_not_give_speaks_against_a_tool(query: str, told: bool) -> None:
+    needed = Parameter(name="port", type="string", required=True, enum=("Turku", "Visby"))
+    wanted = needed.model_copy(update={"required": False})
+    demanding, content = (
+        _evidence(
+            harbour(
+                tools=(
+                    ToolMetadata(
+                        id="a/b/ferry",
+                        title="Ferry departures",
+                        endpoints=(Endpoint(name="next", parameters=(parameter,)),),
+                    ),
+                ),
+                scenarios=(),
+                precautions=(),
+                conflicts=(),
+            ),
+            query,
+        )
+        for parameter in (needed, wanted)
+    )
+    assert demanding == content if told else demanding < content
 
 
 def test_words_refuse_only_what_they_could_have_matched() -> None:
     near, usual, nothing = np.full(1, 0.5), np.full(1, 0.25), np.zeros(1)
     foreign, english = (
-        evidence(Signs(near, nothing, nothing, nothing, np.full(1, same), nothing, usual))
+        evidence(Signs(near, nothing, nothing, nothing, np.full(1, same), nothing, usual, nothing))
         for same in (False, True)
     )
     assert foreign > english + 0.2
@@ -134,8 +163,13 @@ def test_scenarios_asked_without_themselves_set_the_threshold() -> None:
 def _without_itself(snapshot: Snapshot, asked: Scenario) -> float:
     """The slow way: a snapshot without the scenario, its words as a query."""
     others = tuple(s for s in snapshot.compendium.scenarios if s.text != asked.text)
-    index = HybridIndex(harbour(scenarios=others, conflicts=()), HashingEncoder())
-    query = encode_query(asked.text, HashingEncoder())
+    return _evidence(harbour(scenarios=others, conflicts=()), asked.text)
+
+
+def _evidence(snapshot: Snapshot, text: str) -> float:
+    index = HybridIndex(snapshot, HashingEncoder())
+    query = encode_query(text, HashingEncoder())
     words = WordCoverage(index.read)
-    (found,) = best_evidence(requests([[query]]), index.search(query), Background(HashingEncoder()), words)
+    level = Background(HashingEncoder())
+    (found,) = best_evidence(requests([[query]]), index.search(query), level, words, index.tools)
     return float(found)

@@ -8,7 +8,7 @@ import pytest
 from harbour import FERRY, MONEY, PARCEL, SOIL, TIDES, TOOLS
 
 from compendia.contract import CallTemplate, Endpoint, Parameter
-from compendia.router.arguments import fill_arguments
+from compendia.router.arguments import fill_arguments, lacking
 from compendia.router.understand import values
 
 CROSSING = {"from_port": ("Turku", "query"), "to_port": ("Visby", "query")}
@@ -85,3 +85,21 @@ def test_one_value_serves_one_parameter() -> None:
     )
     found = _filled(endpoint, "a box of width 3")
     assert found == {"width": (3, "query"), "height": (None, "missing")}
+
+
+@pytest.mark.parametrize(
+    ("tools", "text", "count"),
+    [
+        ([TIDES], "High water somewhere", 2),
+        ([TIDES], "High water at Turku", 1),
+        ([TIDES], "High water at <TEXT> somewhere", 1),
+        ([TIDES], "High water at Turku on <DATE>", 0),
+        ([TIDES, FERRY], "High water at Turku", 1),
+        ([FERRY], "Ferry from Turku to Visby", 0),
+        ([], "High water", 0),
+    ],
+)
+def test_what_a_request_lacks_for_the_endpoint_that_needs_least(
+    tools: list[str], text: str, count: int
+) -> None:
+    assert lacking([ENDPOINTS[tool] for tool in tools], text, values(text)) == count

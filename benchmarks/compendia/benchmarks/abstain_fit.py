@@ -6,7 +6,8 @@ of near documentation, or from both. Every other catalog knows earlier requests 
 
 MetaTool's train rows, ToolBench G3 without the tools it shares with StableToolBench, Seal-Tools' dev file: no
 query of a test is among them. The fit is logistic in the signs of a request's best part and tool, without
-negative weights but for the two signs of the query alone, with equal weight for each collection.
+negative weights but for the two signs of the query alone and for the arguments that it does not give, with
+equal weight for each collection.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ KIN = slice(4, 24)
 """Places, by nearness of documentation, of the tools that count as near: the nearest may do just as well."""
 TOO_NEAR = 0.9
 FALSE_REJECTS = 0.05
-SIGNS = ("meaning", "scenario", "sentence", "usual", "said", "named")
+SIGNS = ("meaning", "scenario", "sentence", "usual", "said", "named", "lacking")
 ALONE = SIGNS[:4]
-AGAINST = ("sentence", "usual")
+AGAINST = ("sentence", "usual", "lacking")
 """The signs that may only speak against a tool; the others only for it."""
 
 Rows = NDArray[np.float64]
@@ -179,7 +180,7 @@ def _catalog(documentation: Compendium, tools: Sequence[int], known: dict[int, l
 
 def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) -> list[Rows]:
     """Per world the signs of every part of the request and every tool, (parts x tools, signs)."""
-    from compendia.router.abstain import signs
+    from compendia.router.abstain import lacked, signs
     from compendia.router.calibrate import Background
     from compendia.router.coverage import WordCoverage
     from compendia.router.index import HybridIndex
@@ -194,6 +195,8 @@ def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) 
         text = read_query(world.query)
         asked = requests([encode_all([text, *sentences(text)], memory)])
         told = signs(asked, index.search(*asked.queries), background, words)
+        whole = asked.queries[asked.parts[0]]
+        told = replace(told, lacking=np.asarray([[lacked(whole, tool) for tool in index.tools]]))
         columns = np.broadcast_arrays(*(getattr(told, name) for name in SIGNS))
         found.append(np.stack(columns, axis=-1).reshape(-1, len(SIGNS)))
     return found

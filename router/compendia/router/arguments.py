@@ -85,6 +85,23 @@ def fill_arguments(
     return tuple(planned)
 
 
+def lacking(endpoints: Iterable[Endpoint], text: str, found: Sequence[Value]) -> int:
+    """How many required parameters without a default the text gives no value, of the endpoint with fewest.
+
+    found: the text's `values`. A placeholder is a value that was said, for any one parameter.
+    """
+    least: int | None = None
+    for endpoint in endpoints:
+        needed = [p for p in endpoint.parameters if p.required and p.default is None]
+        if not needed:
+            return 0
+        given = len(_from_text(needed, text, found, ())) + len(PLACEHOLDER.findall(text))
+        least = max(0, len(needed) - given) if least is None else min(least, max(0, len(needed) - given))
+        if least == 0:
+            break
+    return least or 0
+
+
 def _planned(parameter: Parameter, source: str, value: JsonValue) -> PlannedArgument:
     return PlannedArgument.model_validate(
         {

@@ -16,6 +16,7 @@ from compendia.text.mask import Masked
 from compendia.text.spans import Span, Text, said, whole
 from compendia.text.tokenize import tokenize
 
+from .understand import Value, clauses, values
 from .vectors import Rows, Vectors
 
 READ_CHARACTERS = 4_000
@@ -31,18 +32,29 @@ of a plan's encoding: no figure of `dev-mixed` fell without it, by 0.2 points in
 class EncodedQuery:
     """`vector` (d,) of the text as asked is compared with documentation, `masked_vector` (d,) with what
     organizations sent, for that is masked too; beyond READ_TWICE they are the same. `words` are those of the
-    text as asked, in order."""
+    text as asked, in order; `part` says whether it is a part of a longer one."""
 
     text: str
     masked: str
     vector: Vectors
     masked_vector: Vectors
     words: Sequence[str]
+    part: bool = False
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The distinct words, sorted."""
         return tuple(sorted(set(self.words)))
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """Everything particular in the text as asked."""
+        return values(self.text)
+
+    @cached_property
+    def clauses(self) -> int:
+        """How many clauses the text has."""
+        return max(1, len(clauses(self.text)))
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,14 @@ def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = Fals
     distinct = list(dict.fromkeys([*texts, *again]))
     vectors = dict(zip(distinct, encoder.encode_queries(distinct), strict=True))
     return [
-        EncodedQuery(said(text), said(hidden), vectors[text], vectors[other], tokenize(said(text)))
+        EncodedQuery(
+            said(text),
+            said(hidden),
+            vectors[text],
+            vectors[other],
+            tokenize(said(text)),
+            isinstance(text, Span),
+        )
         for text, hidden, other in zip(texts, masked, again, strict=True)
     ]
 

@@ -97,7 +97,7 @@ class Revision:
         return Ranked(
             self.index.ids[matches.tools],
             *scored(asked, found, used, asked.of_any(matches.brought), self.weights),
-            best_evidence(asked, matches, self.background, self.words),
+            best_evidence(asked, matches, self.background, self.words, self.index.tools),
             self.threshold,
             {**self.weights.flat(), **score_weights(self.weights)},
         )

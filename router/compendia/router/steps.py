@@ -24,7 +24,6 @@ from .experience import Entry
 from .project import project
 from .query import EncodedQuery
 from .retrieve import Revision
-from .understand import values
 from .vectors import Scores, Vectors
 from .weights import NEAR
 
@@ -72,9 +71,11 @@ def choose_endpoint(
     better (0.616 to 0.624 of 250 ToolBench G3 decisions), and ten endpoints take longer to encode than
     everything else that a query needs.
     """
-    aliases, found = revision.aliases.get(tool.id, []), values(part.text)
+    aliases = revision.aliases.get(tool.id, [])
     filled = [
-        fill_arguments(endpoint, part.text, found, revision.templates_of(tool.id, endpoint.name), aliases)
+        fill_arguments(
+            endpoint, part.text, part.values, revision.templates_of(tool.id, endpoint.name), aliases
+        )
         for endpoint in tool.endpoints
     ]
     if len(filled) == 1:
