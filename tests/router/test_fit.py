@@ -9,7 +9,7 @@ from yard import ENCODER, yard
 
 from compendia.contract import Scenario, Snapshot
 from compendia.router.calibrate import Background
-from compendia.router.fit import fit
+from compendia.router.fit import ENOUGH_SCENARIOS, fit
 from compendia.router.index import HybridIndex
 from compendia.router.metric import ENOUGH_TOOLS, learn, plain, prototypes, unit
 from compendia.router.retrieve import load_revision
@@ -22,10 +22,12 @@ def snapshot() -> Snapshot:
     return yard(60)
 
 
-def test_with_little_experience_the_default_weights_hold() -> None:
-    index = HybridIndex(yard(ENOUGH_TOOLS - 1), ENCODER)
-    prior = default_weights(index.documented.words)
-    assert fit(index, ENCODER, Background(ENCODER), prior) == prior.cautious()
+def test_with_few_used_tools_the_default_weights_hold_cautiously_with_few_scenarios() -> None:
+    many, few = HybridIndex(yard(ENOUGH_TOOLS - 1), ENCODER), HybridIndex(yard(4), ENCODER)
+    assert len(many.scenarios) >= ENOUGH_SCENARIOS > len(few.scenarios)
+    prior = default_weights(many.documented.words)
+    assert fit(many, ENCODER, Background(ENCODER), prior) == prior
+    assert fit(few, ENCODER, Background(ENCODER), prior) == prior.cautious()
 
 
 def test_equal_snapshots_give_equal_weights_whatever_the_order(snapshot: Snapshot) -> None:
@@ -110,4 +112,4 @@ def test_where_a_topic_is_hidden_nothing_is_known_of_its_requests() -> None:
 
 def test_tools_that_share_all_their_requests_can_be_loaded() -> None:
     revision = load_revision(_shared(own=False), ENCODER)
-    assert revision.weights == default_weights(revision.index.documented.words).cautious()
+    assert revision.weights == default_weights(revision.index.documented.words)

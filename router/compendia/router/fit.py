@@ -32,6 +32,9 @@ from .worlds import Sample, World
 
 WORLDS = 2
 ENOUGH_REQUESTS = 40
+ENOUGH_SCENARIOS = 64
+"""How many there must be for the experts to be asked. With fewer, a near scenario adds and nothing else, so
+that one warning can outweigh it."""
 LEAST_NEAREST, MOST_UNLIKE, NEW_SHARE = 7.0, 3.0, 0.5
 """That the gate opens with nearness at least so fast, that experience may cost a tool it does not match so
 much, and that a request is as likely for tools that nobody used as for the others. Chosen on `dev-mixed`, and
@@ -43,16 +46,18 @@ goes by the best score of experience too gained on G3's topics and lost on the o
 def fit(
     index: HybridIndex, encoder: Encoder, background: Background, prior: Weights, *, learned: bool = True
 ) -> Weights:
-    """The weights for a snapshot; `prior`, cautious, where it has too little experience.
+    """The weights for a snapshot; `prior` where too few tools have been used to fit any, and that cautious
+    where there is hardly any experience.
 
     learned: whether requests are compared under the metric that experience teaches.
     """
+    unfitted = prior if len(index.scenarios) >= ENOUGH_SCENARIOS else prior.cautious()
     if len(np.unique(index.scenarios.owners)) < ENOUGH_TOOLS:
-        return prior.cautious()
+        return unfitted
     sample = Sample(index, encoder, background)
     topics = _worlds(sample, learned=learned, topics=True)
     if min(sum(w.hidden.sum() for w in topics), sum(w.shown.sum() for w in topics)) < ENOUGH_REQUESTS:
-        return prior.cautious()
+        return unfitted
     experience = _experience(_worlds(sample, learned=learned), prior)
     gate, unlike = _gate(topics, prior.documentation, experience, prior)
     return Weights.of(Weights(prior.documentation, experience, gate, unlike).flat())

@@ -26,6 +26,11 @@ NEAR = 0.58
 CAUTIOUS = 6.0
 """Chosen on ToolBench G3 with the experience of 40 % of the tools hidden."""
 
+LESS_OPEN = 2.0
+"""By how many nats the gate opens less far than in the catalogs of the default weights. On catalogs of 14
+tools of MetaTool and of ToolBench G3, 7 or 10 of them used for one to four requests each, used tools rose
+from .81 to .84 against documentation alone, and new ones kept their .82."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -95,4 +100,4 @@ def default_weights(words: float) -> Weights:
     share = min(1.0, max(0.0, share))
     mixed = {name: (1 - share) * brief[name] + share * full[name] for name in brief}
     # Where experience is too little to fit from, that a request is unlike it says nothing.
-    return Weights.of(mixed | {"unlike": 0.0})
+    return Weights.of(mixed | {"gate/bias": mixed["gate/bias"] - LESS_OPEN, "unlike": 0.0})
