@@ -7,13 +7,14 @@ import pytest
 from harbour import SOIL, TIDES, TOOLS, harbour
 
 from compendia.contract import Endpoint, Parameter, Scenario, Snapshot, ToolMetadata
-from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evidence
+from compendia.router.abstain import DEFAULT, FLOOR, Signs, best_evidence, evidence, lacked
 from compendia.router.calibrate import LEAST_USUAL, Background, capabilities, probes
 from compendia.router.coverage import WordCoverage
 from compendia.router.index import HybridIndex
-from compendia.router.query import encode_query, requests
+from compendia.router.query import encode_all, encode_query, join, requests
 from compendia.router.retrieve import load_revision
 from compendia.router.route import Router
+from compendia.router.understand import clauses
 from compendia.text.encode import Encoder, HashingEncoder, load_encoder
 
 OUT_OF_SCOPE = (
@@ -136,6 +137,20 @@ def test_an_argument_that_the_request_does_not_give_speaks_against_a_tool(query:
         for parameter in (needed, wanted)
     )
     assert demanding == content if told else demanding < content
+
+
+def test_what_a_request_lacks_counts_by_clause_and_a_part_lacks_nothing() -> None:
+    needed = Parameter(name="port", type="string", required=True, enum=("Turku", "Visby"))
+    endpoint = Endpoint(name="next", parameters=(needed,))
+    tool = ToolMetadata(id="a/b/ferry", title="Ferry", endpoints=(endpoint,))
+    text = "Show ferry departures and then tell me the weather"
+    whole, *parts = encode_all([text, *clauses(text)], HashingEncoder())
+    assert len(parts) == 2
+    assert lacked(whole, tool) == 0.5
+    assert lacked(encode_query("Show ferry departures", HashingEncoder()), tool) == 1.0
+    assert [lacked(part, tool) for part in parts] == [0.0, 0.0]
+    assert join(parts).part
+    assert lacked(join(parts), tool) == 0.0
 
 
 def test_words_refuse_only_what_they_could_have_matched() -> None:

@@ -103,3 +103,19 @@ def test_what_a_request_lacks_for_the_endpoint_that_needs_least(
     tools: list[str], text: str, count: int
 ) -> None:
     assert lacking([ENDPOINTS[tool] for tool in tools], text, values(text)) == count
+
+
+def test_a_placeholder_is_one_value_and_what_no_text_can_give_is_lacking_as_in_a_plan() -> None:
+    def endpoint(**types: str) -> Endpoint:
+        made = tuple(
+            Parameter.model_validate({"name": n, "type": t, "required": True}) for n, t in types.items()
+        )
+        return Endpoint(name="get", parameters=made)
+
+    hidden = "weather in <TEXT>"
+    assert lacking([endpoint(city="string", date="string")], hidden, values(hidden)) == 1
+    assert lacking([endpoint(city="string")], hidden, values(hidden)) == 0
+    both = endpoint(items="array", urgent="boolean")
+    planned = fill_arguments(both, "order it", values("order it"))
+    assert lacking([both], "order it", values("order it")) == 2 == sum(a.source == "missing" for a in planned)
+    assert lacking([], "anything", ()) == 0

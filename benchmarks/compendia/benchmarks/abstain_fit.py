@@ -195,7 +195,7 @@ def _signs_of_all(session: Session, made: Sequence[World], memory: QueryMemory) 
         text = read_query(world.query)
         asked = requests([encode_all([text, *sentences(text)], memory)])
         told = signs(asked, index.search(*asked.queries), background, words)
-        whole = asked.queries[asked.parts[0]]
+        whole = asked.queries[asked.wholes[0]]
         told = replace(told, lacking=np.asarray([[lacked(whole, tool) for tool in index.tools]]))
         columns = np.broadcast_arrays(*(getattr(told, name) for name in SIGNS))
         found.append(np.stack(columns, axis=-1).reshape(-1, len(SIGNS)))

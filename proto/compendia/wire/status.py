@@ -2,7 +2,8 @@
 
 Code, message, path and fix of every problem survive the trip. Trailing metadata is bounded by every HTTP/2
 peer, so what does not fit is cut and counted. gRPC refuses some of what is over 8,192 bytes, by chance, so
-the limits leave room for the headline, which travels twice and takes 3 bytes for 1 outside of the details.
+the limits leave room for the headline, which travels twice: in the details, and as `grpc-message`, where a
+byte that is not ASCII takes three.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ SAME = 0.9999
 ENOUGH_SCENARIOS = 20
 MOST_SCENARIOS = 128
 NULL_DEVIATIONS = 2.5
-EXAMINED = 5
+EXAMINED = 32
+"""Of how many tools at most it is asked what a request lacks: a bound on time that few requests reach."""
 DEFAULT = 0.14
 """Evidence that 5 % of those requests with their tool present fall short of."""
 FLOOR = 0.05
@@ -61,8 +62,7 @@ class Signs:
     """For each part of a request and each tool, (p, m): relative similarity to its documentation and to its
     nearest scenario (0: none), its word coverage; and of the part, (p, 1), whether it is only a sentence of
     the request, for what is short is easily covered, and how near it lies to tools of its field anywhere
-    (`Background.usual`). lacking: see `lacked`; `signs` leaves it at 0, for only the
-    best tools are asked about."""
+    (`Background.usual`). lacking: see `lacked`; `signs` leaves it at 0, for only the best tools are asked."""
 
     meaning: Column
     scenario: Column
@@ -106,8 +106,9 @@ def signs(asked: Requests, matches: Matches, background: Background, words: Word
 def lacked(request: EncodedQuery, tool: ToolMetadata) -> float:
     """How many arguments that a tool requires a request does not give, by clause; none of what a part lacks.
     Of several calls that a request asks for, each may get them from another."""
-    missing = 0 if request.part else lacking(tool.endpoints, request.text, request.values)
-    return missing / request.clauses if missing else 0.0
+    if request.part:
+        return 0.0
+    return lacking(tool.endpoints, request.text, request.values) / request.clauses
 
 
 def evidence(found: Signs) -> Column:
@@ -133,8 +134,7 @@ def best_evidence(
 ) -> Column:
     """The evidence for the best-supported tool of each request, (r,); 0 where there is no tool.
 
-    tools: all of the index. At most EXAMINED of them are asked for what they lack, those with most evidence
-    else.
+    tools: all of the index. What a tool lacks only takes evidence away, so they are asked from the best on.
     """
     found = signs(asked, matches, background, words)
     hoped = np.maximum.reduceat(evidence(found), asked.starts, axis=0)
@@ -142,7 +142,7 @@ def best_evidence(
     ends = [*asked.starts[1:], len(asked.parts)]
     best = np.zeros(len(ends))
     for request, (start, end) in enumerate(zip(asked.starts, ends, strict=True)):
-        whole = asked.queries[asked.parts[start]]
+        whole = asked.queries[asked.wholes[request]]
         for at in np.argsort(-hoped[request], kind="stable")[:EXAMINED]:
             if hoped[request, at] <= best[request]:
                 break

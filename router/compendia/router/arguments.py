@@ -86,20 +86,16 @@ def fill_arguments(
 
 
 def lacking(endpoints: Iterable[Endpoint], text: str, found: Sequence[Value]) -> int:
-    """How many required parameters without a default the text gives no value, of the endpoint with fewest.
+    """How many of the parameters that a call needs a text gives no value, for the endpoint that needs least.
 
-    found: the text's `values`. A placeholder is a value that was said, for any one parameter.
+    found: the text's `values`. What no text gives as such, a list or a flag, counts too, as in a plan, which
+    has to ask for it. A placeholder is a value that was said, for any one parameter.
     """
-    least: int | None = None
-    for endpoint in endpoints:
-        needed = [p for p in endpoint.parameters if p.required and p.default is None]
-        if not needed:
-            return 0
-        given = len(_from_text(needed, text, found, ())) + len(PLACEHOLDER.findall(text))
-        least = max(0, len(needed) - given) if least is None else min(least, max(0, len(needed) - given))
-        if least == 0:
-            break
-    return least or 0
+    hidden = [match.span() for match in PLACEHOLDER.finditer(text)]
+    plain = [v for v in found if not any(v.start < end and start < v.end for start, end in hidden)]
+    needs = ([p for p in endpoint.parameters if p.required and p.default is None] for endpoint in endpoints)
+    missing = (max(0, len(n) - len(hidden) - len(_from_text(n, text, plain, ()))) for n in needs)
+    return min(missing, default=0)
 
 
 def _planned(parameter: Parameter, source: str, value: JsonValue) -> PlannedArgument:

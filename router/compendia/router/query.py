@@ -132,7 +132,7 @@ def encode_all(texts: Sequence[Text], encoder: Encoder, *, unmasked: bool = Fals
             vectors[text],
             vectors[other],
             tokenize(said(text)),
-            isinstance(text, Span),
+            part=isinstance(text, Span),
         )
         for text, hidden, other in zip(texts, masked, again, strict=True)
     ]
@@ -148,6 +148,7 @@ def join(parts: Sequence[EncodedQuery]) -> EncodedQuery:
         _unit_mean([part.vector for part in parts]),
         _unit_mean([part.masked_vector for part in parts]),
         [word for part in parts for word in part.words],
+        part=True,
     )
 
 

@@ -51,7 +51,7 @@ class Weights:
     near: float = 0.0
 
     def cautious(self) -> Weights:
-        """For experience too little to fit from: a scenario adds as it lies above NEAR, and nothing else."""
+        """For hardly any experience: a scenario adds as it lies above NEAR, and nothing else."""
         return replace(self, near=CAUTIOUS)
 
     def flat(self) -> dict[str, float]:
@@ -99,5 +99,6 @@ def default_weights(words: float) -> Weights:
     share = math.log(max(words, 1.0) / least) / math.log(most / least)
     share = min(1.0, max(0.0, share))
     mixed = {name: (1 - share) * brief[name] + share * full[name] for name in brief}
-    # Where experience is too little to fit from, that a request is unlike it says nothing.
+    # These hold where too few tools have been used to fit any; a fit starts from neither of the two. That a
+    # request is unlike the few requests that a tool has says nothing.
     return Weights.of(mixed | {"gate/bias": mixed["gate/bias"] - LESS_OPEN, "unlike": 0.0})
