@@ -20,12 +20,13 @@ from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_att
 class Product:
     """Multiplies rows (n, inputs) by weights (outputs, inputs) and adds biases.
 
-    In half precision where the processor has it (AVX-512 BF16). That takes half the time and leaves a text's
-    vector at a cosine above 0.9999 to that of single precision.
+    In half precision where the processor multiplies matrices of it (AMX). That takes half the time there and
+    leaves a text's vector at a cosine above 0.9999 to that of single precision. AVX-512 BF16 alone does not
+    pay: a product of 120 tokens took 1.1 to 1.6 ms with it and 0.7 to 0.8 ms in single precision.
     """
 
     def __init__(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
-        kind = torch.bfloat16 if torch.cpu._is_avx512_bf16_supported() else torch.float32
+        kind = torch.bfloat16 if torch.cpu._is_amx_tile_supported() else torch.float32
         self._weights, self._biases = weights.to(kind), biases.to(kind)
 
     def __call__(self, rows: torch.Tensor) -> torch.Tensor:
