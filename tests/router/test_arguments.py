@@ -15,6 +15,12 @@ CROSSING = {"from_port": ("Turku", "query"), "to_port": ("Visby", "query")}
 ENDPOINTS = {tool.id: tool.endpoints[0] for tool in TOOLS if tool.endpoints}
 
 
+def _endpoint(**types: str) -> Endpoint:
+    """An endpoint that requires parameters of these types."""
+    made = tuple(Parameter.model_validate({"name": n, "type": t, "required": True}) for n, t in types.items())
+    return Endpoint(name="get", parameters=made)
+
+
 def _filled(endpoint: Endpoint, text: str, **more: Any) -> dict[str, tuple[object, str]]:
     return {a.name: (a.value, a.source) for a in fill_arguments(endpoint, text, values(text), **more)}
 
@@ -94,6 +100,9 @@ def test_one_value_serves_one_parameter() -> None:
         ([TIDES], "High water at Turku", 1),
         ([TIDES], "High water at <TEXT> somewhere", 1),
         ([TIDES], "High water at Turku on <DATE>", 0),
+        ([TIDES], "High water at Turku next Friday", 0),
+        ([TIDES], "明天 Turku 的高潮是什么时候", 0),
+        ([TIDES], "High water next Friday", 1),
         ([TIDES, FERRY], "High water at Turku", 1),
         ([FERRY], "Ferry from Turku to Visby", 0),
         ([], "High water", 0),
@@ -105,17 +114,18 @@ def test_what_a_request_lacks_for_the_endpoint_that_needs_least(
     assert lacking([ENDPOINTS[tool] for tool in tools], text, values(text)) == count
 
 
-def test_a_placeholder_is_one_value_and_what_no_text_can_give_is_lacking_as_in_a_plan() -> None:
-    def endpoint(**types: str) -> Endpoint:
-        made = tuple(
-            Parameter.model_validate({"name": n, "type": t, "required": True}) for n, t in types.items()
-        )
-        return Endpoint(name="get", parameters=made)
+@pytest.mark.parametrize("day", ["tomorrow", "on Monday", "next Friday", "on 3 May", "on May 3rd"])
+def test_a_day_without_a_year_is_neither_made_up_nor_taken_for_a_place(day: str) -> None:
+    endpoint = _endpoint(city="string", date="string")
+    missing = (None, "missing")
+    assert _filled(endpoint, f"how warm is it {day}") == {"city": missing, "date": missing}
 
+
+def test_a_placeholder_is_one_value_and_what_no_text_can_give_is_lacking_as_in_a_plan() -> None:
     hidden = "weather in <TEXT>"
-    assert lacking([endpoint(city="string", date="string")], hidden, values(hidden)) == 1
-    assert lacking([endpoint(city="string")], hidden, values(hidden)) == 0
-    both = endpoint(items="array", urgent="boolean")
+    assert lacking([_endpoint(city="string", date="string")], hidden, values(hidden)) == 1
+    assert lacking([_endpoint(city="string")], hidden, values(hidden)) == 0
+    both = _endpoint(items="array", urgent="boolean")
     planned = fill_arguments(both, "order it", values("order it"))
     assert lacking([both], "order it", values("order it")) == 2 == sum(a.source == "missing" for a in planned)
     assert lacking([], "anything", ()) == 0

@@ -69,7 +69,8 @@ def fill_arguments(
     found: the text's `values`, which are the same for every endpoint. templates: those of this endpoint, best
     first. aliases: `concept=alias` entries of the tool.
     """
-    asked = _from_text(endpoint.parameters, text, found, aliases)
+    # What day "tomorrow" is, only the caller knows.
+    asked = _from_text(endpoint.parameters, text, [v for v in found if v.kind != "day"], aliases)
     shown = _from_templates(endpoint.parameters, templates)
     planned = []
     for parameter in endpoint.parameters:
@@ -89,7 +90,7 @@ def lacking(endpoints: Iterable[Endpoint], text: str, found: Sequence[Value]) ->
     """How many of the parameters that a call needs a text gives no value, for the endpoint that needs least.
 
     found: the text's `values`. What no text gives as such, a list or a flag, counts too, as in a plan, which
-    has to ask for it. A placeholder is a value that was said, for any one parameter.
+    has to ask for it. A placeholder is one value that was said, for any parameter, and "tomorrow" is a date.
     """
     hidden = [match.span() for match in PLACEHOLDER.finditer(text)]
     plain = [v for v in found if not any(v.start < end and start < v.end for start, end in hidden)]
@@ -183,7 +184,7 @@ def _string_strength(parameter: Parameter, words: frozenset[str], value: Value) 
     is_date = bool(words & _DATES) or str(shape.get("format", "")).startswith("date")
     is_mail, is_link = bool(words & {"email", "mail"}), bool(words & {"url", "uri", "link", "website"})
     is_code = bool(words & _CODES)
-    if value.kind == "date":
+    if value.kind in {"date", "day"}:
         return 6 if is_date else 0
     if value.kind == "email":
         return 6 if is_mail else 0

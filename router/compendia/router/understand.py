@@ -35,6 +35,14 @@ _DATE = re.compile(
     rf"|\b{_MONTH.format('m4')}\.? (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y4>\d{{4}})\b",
     re.IGNORECASE,
 )
+_DAY = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday)\b|今天|今晚|明天|后天|昨天"
+    r"|\b(?:(?:this|next|last|coming) )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
+    r"|\b(?:this|next|last|coming) (?:weekend|week|month|year)\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH.format('m5')}\b"
+    rf"|\b{_MONTH.format('m6')}\.? \d{{1,2}}(?:st|nd|rd|th)?(?!\w|[.,:]\d)",
+    re.IGNORECASE,
+)
 _URL = re.compile(r"\bhttps?://[^\s<>\"'，。）)]{1,500}")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _IDENTIFIER = re.compile(
@@ -45,12 +53,13 @@ _NAME = re.compile(
     r"(?<!\w)[^\W\d_a-z][\w'’-]*(?: (?:de|la|of|the|am|upon) (?=[^\W\d_a-z])| (?=[^\W\d_a-z])[\w'’-]+){0,4}"
 )
 
-Kind = Literal["quoted", "date", "url", "email", "identifier", "number", "name"]
+Kind = Literal["quoted", "date", "day", "url", "email", "identifier", "number", "name"]
 
 
 @dataclass(frozen=True)
 class Value:
-    """Something particular in a text, which stands at [start, end); `unit` after a number, canonical."""
+    """Something particular in a text, which stands at [start, end); `unit` after a number, canonical. A "day"
+    tells a date only to who knows what day it is."""
 
     kind: Kind
     text: str
@@ -87,6 +96,8 @@ def values(text: str) -> tuple[Value, ...]:
 
     >>> [(v.kind, v.text, v.unit) for v in values("Convert 12.5 km on 2026-12-03 for 'Ann Lee' in Oslo")]
     [('number', '12.5', 'km'), ('date', '2026-12-03', ''), ('quoted', 'Ann Lee', ''), ('name', 'Oslo', '')]
+    >>> [(v.kind, v.text) for v in values("Is it sunny in Oslo next Friday, or on 3 May?")]
+    [('name', 'Oslo'), ('day', 'next Friday'), ('day', '3 May')]
     """
     taken = [False] * len(text)
     found: list[Value] = []
@@ -116,6 +127,7 @@ def values(text: str) -> tuple[Value, ...]:
 
 
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("day", _DAY),
     ("url", _URL),
     ("email", _EMAIL),
     ("identifier", _IDENTIFIER),
