@@ -79,8 +79,8 @@ def test_inputs_that_are_large_stand_apart_from_the_eight_bits() -> None:
     assert 7 in made.apart
     assert (made(rows) - exact).abs().max() < 0.5
     torch.testing.assert_close(torch.cat(list(made.steps(rows, 16)), dim=1), made(rows))
-    # What else is read cannot change a row's result.
-    torch.testing.assert_close(made(rows[:1]), made(rows)[:1], rtol=0, atol=1e-4)
+    # What else is read cannot change a row's result, but for how the few that stand apart are rounded.
+    torch.testing.assert_close(made(rows[:1]), made(rows)[:1], rtol=1e-6, atol=1e-4)
 
 
 @pytest.mark.model

@@ -7,7 +7,7 @@ arXiv:2305.13245.
 
 In eight bits, weights have one scale per output and activations one per token, and the few inputs that are
 always large stay as they are (Dettmers et al. 2022, arXiv:2208.07339). Products are exact in integers, so
-what else is read with a token cannot change its result.
+what else is read with a token cannot change its result, but for how those few are rounded.
 """
 
 from __future__ import annotations
