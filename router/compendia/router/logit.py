@@ -37,16 +37,16 @@ def choices(
 ) -> Choices:
     """The gold tools, and so many rivals that look best by the sum of their standardized columns; all of them
     among the tools given."""
-    stacked = np.stack([columns[name] for name in names], axis=-1)
-    scale = stacked.reshape(-1, len(names)).std(axis=0) + 1e-9
-    look = (stacked / scale).sum(axis=-1)
+    # Column by column, for the few that are chosen are all that has to stand side by side.
+    look = np.asarray(sum(columns[name] / (columns[name].std() + 1e-9) for name in names), np.float64)
     if among is not None:
         look, gold = np.where(among, look, -np.inf), gold & among
     look = np.where(gold, np.inf, look)
     most = min(look.shape[1], rivals + int(gold.sum(axis=1).max(initial=1)))
     chosen = np.argsort(-look, axis=1, kind="stable")[:, :most]
     at = np.arange(len(look))[:, None]
-    return Choices(stacked[at, chosen], gold[at, chosen], look[at, chosen] > -np.inf)
+    features = np.stack([columns[name][at, chosen] for name in names], axis=-1)
+    return Choices(features, gold[at, chosen], look[at, chosen] > -np.inf)
 
 
 def conditional_logit(
